@@ -1,0 +1,186 @@
+"""The checks and conversions that a `Graph` makes on the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from cpgnn.errors import InputError, must_be
+
+Matrix = Literal["none", "sym", "row"]
+
+
+def as_positions(what: str, values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise must_be(
+            what,
+            "be a list of integer node positions",
+            f"{array.dtype} of shape {array.shape}",
+            "For named nodes use Graph.from_pandas or read_graph.",
+        )
+    if array.size and array.min() < 0:
+        raise must_be(what, "hold positions of at least 0", int(array.min()))
+    return array.astype(np.int64, copy=False)
+
+
+def as_weights(weights: Any, count: int) -> np.ndarray:
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (count,):
+        raise must_be("'weights'", f"have one entry for each of {count} edges", values.shape)
+    bad = ~np.isfinite(values) | (values < 0)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise must_be("'weights'", "be finite and not negative", f"{values[row]} in row {row}")
+    return values
+
+
+def count_nodes(source: np.ndarray, target: np.ndarray, num_nodes: int | None, *rest: Any) -> int:
+    known = [num_nodes, *(None if x is None else _length(x) for x in rest)]
+    largest = int(max(source.max(), target.max())) + 1 if len(source) else 0
+    n = next((count for count in known if count is not None), largest)
+    if largest > n:
+        raise must_be("A node position", f"be below the number of nodes ({n})", largest - 1)
+    return n
+
+
+def _length(x: Any) -> int:
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+
+
+def simple_adjacency(
+    source: np.ndarray, target: np.ndarray, weights: np.ndarray | None, n: int
+) -> tuple[sp.csr_array, np.ndarray, list[str]]:
+    """Symmetric A without diagonal, the nodes with self-loops, and what was changed."""
+    notices = []
+    loop = source == target
+    loops = np.unique(source[loop])
+    keep = ~loop
+    if loop.any():
+        notices.append(_count(int(loop.sum()), "self-loop row was", "set aside"))
+    if weights is not None:
+        empty = keep & (weights == 0)
+        if empty.any():
+            notices.append(_count(int(empty.sum()), "edge row of weight 0 was", "dropped"))
+            keep &= weights > 0
+    if not keep.all():
+        source, target = source[keep], target[keep]
+        weights = None if weights is None else weights[keep]
+    index = np.int32 if n < 2**31 else np.int64
+    low, high = np.minimum(source, target).astype(index), np.maximum(source, target).astype(index)
+    rows = len(low)
+    values = np.ones(rows, dtype=np.float32) if weights is None else weights
+    upper = sp.coo_array((values, (low, high)), shape=(n, n)).tocsr()  # repeated rows are summed
+    del low, high
+    if upper.nnz < rows:
+        what = "edge row repeated another and was" if weights is None else "edge row was"
+        did = "collapsed" if weights is None else "added to the weight of an earlier one"
+        notices.append(_count(rows - upper.nnz, what, did))
+    if weights is None:
+        upper.data[:] = 1
+    upper.data = upper.data.astype(np.float32, copy=False)
+    A = sp.csr_array(upper + upper.T)
+    A.sort_indices()
+    return A, loops, notices
+
+
+def _count(count: int, what: str, did: str) -> str:
+    if count != 1:
+        for one, many in ((" was", " were"), ("row", "rows"), ("another", "others")):
+            what = what.replace(one, many)
+        did = did.replace("an earlier one", "earlier ones")
+    return f"{count:,} {what} {did}."
+
+
+def normalized(A: sp.csr_array, degrees: np.ndarray, kind: Matrix) -> sp.csr_array:
+    if kind == "none":
+        return A
+    if kind not in ("sym", "row"):
+        raise must_be("'normalization'", "be 'none', 'sym' or 'row'", repr(kind))
+    power = -0.5 if kind == "sym" else -1.0
+    with np.errstate(divide="ignore"):
+        scale = np.where(degrees > 0, degrees**power, 0.0)
+    values = A.data * np.repeat(scale, np.diff(A.indptr))
+    if kind == "sym":
+        values *= scale[A.indices]
+    return sp.csr_array((values.astype(np.float32), A.indices, A.indptr), shape=A.shape)
+
+
+def as_features(features: Any) -> np.ndarray | sp.csr_array | None:
+    if features is None:
+        return None
+    if sp.issparse(features):
+        X = sp.csr_array(features, dtype=np.float32)
+        X.sum_duplicates()
+        if X.nnz < 2**31 and max(X.shape) < 2**31:
+            X.indices = X.indices.astype(np.int32, copy=False)
+            X.indptr = X.indptr.astype(np.int32, copy=False)
+        return X
+    try:
+        return np.ascontiguousarray(features, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise InputError(
+            "'features' must be numbers in n rows and F columns. "
+            f"Got {type(features).__name__}. Encode text columns first (one-hot, say)."
+        ) from None
+
+
+def as_ids(ids: Any, n: int) -> pd.Index:
+    if ids is None:
+        return pd.RangeIndex(n)
+    return ids if isinstance(ids, pd.Index) else pd.Index(list(ids), tupleize_cols=False)
+
+
+def as_labels(
+    labels: Any, n: int, class_names: Sequence[Hashable] | None
+) -> tuple[np.ndarray, tuple[Hashable, ...]]:
+    """Codes [n] and class names. With names, integers are codes; otherwise values are classes."""
+    if labels is None:
+        return np.full(n, -1, dtype=np.int64), tuple(class_names or ())
+    values = np.asarray(labels) if not isinstance(labels, pd.Series) else labels.to_numpy()
+    if values.shape != (n,):
+        raise must_be("'labels'", f"have one entry for each of {n} nodes", values.shape)
+    integers = np.issubdtype(values.dtype, np.integer)
+    if class_names is not None:
+        names = tuple(class_names)
+        if integers:
+            return values.astype(np.int64), names
+        codes = pd.Index(names, tupleize_cols=False).get_indexer(pd.Index(values))
+        unknown = (codes < 0) & ~pd.isna(values)
+        if unknown.any():
+            raise must_be("A label", f"be one of {list(names)}", repr(values[unknown][0]))
+        return codes.astype(np.int64), names
+    if integers:
+        known = values >= 0
+        names_array, codes = np.unique(values[known], return_inverse=True)
+    else:
+        known = ~pd.isna(values)
+        codes, names_array = pd.factorize(values[known], sort=True)
+    full = np.full(n, -1, dtype=np.int64)
+    full[known] = codes
+    return full, tuple(names_array.tolist())
+
+
+def label_columns(labels: pd.DataFrame | pd.Series | None) -> tuple[np.ndarray, np.ndarray]:
+    if labels is None:
+        return np.empty(0, dtype=object), np.empty(0, dtype=object)
+    if isinstance(labels, pd.DataFrame):
+        if labels.shape[1] != 2:
+            raise must_be("'labels'", "have 2 columns: id, label", labels.shape)
+        labels = pd.Series(labels.iloc[:, 1].to_numpy(), index=labels.iloc[:, 0].to_numpy())
+    if not labels.index.is_unique:
+        twice = labels.index[labels.index.duplicated()][0]
+        raise must_be("'labels'", "name each node once", f"{twice!r} twice")
+    return labels.index.to_numpy(), labels.to_numpy()
+
+
+def pyg_features(X: Any) -> Any:
+    if X.layout is not None and str(X.layout) != "torch.strided":
+        csr = X.to_sparse_csr().cpu()
+        parts = (csr.values(), csr.col_indices(), csr.crow_indices())
+        return sp.csr_array(tuple(part.numpy() for part in parts), shape=tuple(csr.shape))
+    return X.cpu().numpy()

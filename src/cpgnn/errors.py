@@ -1,0 +1,33 @@
+"""What goes wrong, in one grammar: what, what it must be, what it got, what to try."""
+
+from __future__ import annotations
+
+
+class CPGNNError(Exception):
+    """Base of every error that the library raises on purpose."""
+
+
+class InputError(CPGNNError, ValueError):
+    """Something handed to the library is not what it must be."""
+
+
+class BeliefOverflowError(CPGNNError, ArithmeticError):
+    """Propagated beliefs grew beyond what the number format can tell apart."""
+
+
+class NotInductiveError(CPGNNError):
+    """A model that knows its nodes by position was asked about other nodes."""
+
+
+class GraphNotice(UserWarning):
+    """Something about the input that was handled, and that its owner should know."""
+
+
+class NumericalNotice(UserWarning):
+    """A numerical routine returned its best effort; the message says how good it is."""
+
+
+def must_be(what: str, must: str, got: object, hint: str = "") -> InputError:
+    """An `InputError` in the house grammar, e.g. ``must_be("'train'", "lie in (0, 1)", 10)``."""
+    message = f"{what} must {must}. Got {got}."
+    return InputError(f"{message} {hint}" if hint else message)

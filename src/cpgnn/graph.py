@@ -1,0 +1,359 @@
+"""The graph: adjacency, features, labels and the names its owner gave to nodes and classes.
+
+`Graph` is frozen and validated here, once; everything behind this border trusts it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from cpgnn.border import (
+    Matrix,
+    as_features,
+    as_ids,
+    as_labels,
+    as_positions,
+    as_weights,
+    count_nodes,
+    label_columns,
+    normalized,
+    pyg_features,
+    simple_adjacency,
+)
+from cpgnn.errors import GraphNotice, must_be
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from torch_geometric.data import Data
+
+    from cpgnn.sparse import View
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected graph with optional features and partly known labels.
+
+    Build it with `from_edges`, `from_pandas`, `from_scipy`, `from_networkx` or `from_pyg`;
+    those settle duplicates, directions and self-loops. Shapes: n nodes, F features, c classes.
+    """
+
+    adjacency: sp.csr_array
+    """A, [n, n]: symmetric, float32, int32 indices, empty diagonal."""
+    features: np.ndarray | sp.csr_array | None
+    """X, [n, F], dense or sparse float32; None for a featureless graph."""
+    labels: np.ndarray
+    """y, [n]: index into `class_names`, -1 = unknown."""
+    node_ids: pd.Index
+    """The owner's name of every node."""
+    class_names: tuple[Hashable, ...]
+    """The owner's name of every class."""
+    self_loops: np.ndarray
+    """Nodes whose self-loops were set aside; A never has them."""
+    notices: tuple[str, ...] = ()
+    """What was changed on the way in, one sentence each."""
+
+    def __post_init__(self) -> None:
+        n = self.adjacency.shape[0]
+        if self.adjacency.shape[1] != n:
+            raise must_be("The adjacency matrix", "be square", self.adjacency.shape)
+        if self.features is not None:
+            if self.features.ndim != 2 or self.features.shape[0] != n:
+                raise must_be(
+                    "'features'", f"have one row for each of the {n} nodes", self.features.shape
+                )
+            values = self.features.data if sp.issparse(self.features) else self.features
+            if not np.isfinite(values).all():
+                raise must_be("'features'", "be finite", "NaN or an infinite value")
+        if self.labels.shape != (n,):
+            raise must_be("'labels'", f"have one entry for each of {n} nodes", self.labels.shape)
+        if n and (self.labels.min() < -1 or self.labels.max() >= len(self.class_names)):
+            raise must_be(
+                "'labels'",
+                f"lie between -1 (unknown) and {len(self.class_names) - 1}",
+                f"{self.labels.min()} to {self.labels.max()}",
+            )
+        if len(self.node_ids) != n:
+            raise must_be("'node_ids'", f"name each of {n} nodes", f"{len(self.node_ids)} names")
+        if not self.node_ids.is_unique:
+            twice = self.node_ids[self.node_ids.duplicated()][0]
+            raise must_be("'node_ids'", "be unique", f"{twice!r} twice")
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph({self.num_nodes:,} nodes, {self.num_edges:,} edges, "
+            f"{self.num_features or 'no'} features, {self.num_classes} classes, "
+            f"{int((self.labels >= 0).sum()):,} labelled)"
+        )
+
+    # -- sizes ---------------------------------------------------------------------------
+
+    @property
+    def num_nodes(self) -> int:
+        return int(self.adjacency.shape[0])
+
+    @property
+    def num_edges(self) -> int:
+        """Undirected edges, self-loops not counted."""
+        return int(self.adjacency.nnz // 2)
+
+    @property
+    def num_features(self) -> int | None:
+        return None if self.features is None else int(self.features.shape[1])
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.class_names)
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        return bool((self.adjacency.data != 1).any())
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """Weighted degree of every node, float64 [n]."""
+        return np.asarray(self.adjacency.sum(axis=1, dtype=np.float64)).ravel()
+
+    # -- derived matrices and views, computed once ------------------------------------------
+
+    def matrix(self, kind: Matrix = "none") -> sp.csr_array:
+        """A itself ("none"), D^-1/2 A D^-1/2 ("sym") or D^-1 A ("row"); isolated rows stay 0."""
+        return self._once(("matrix", kind), lambda: normalized(self.adjacency, self.degrees, kind))
+
+    def view(self, device: Any = "cpu", dtype: Any = None) -> View:
+        """All nodes of this graph as tensors on `device`; made once for each device and dtype."""
+        import torch
+
+        from cpgnn.sparse import View
+
+        device, dtype = torch.device(device), dtype or torch.float32
+        return self._once(("view", device, dtype), lambda: View(self, None, device, dtype))
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        cache: dict[tuple[Any, ...], Any] = self.__dict__.setdefault("_cache", {})
+        if key not in cache:
+            cache[key] = make()
+        return cache[key]
+
+    # -- variations ------------------------------------------------------------------------
+
+    def with_features(self, features: np.ndarray | sp.sparray | None) -> Graph:
+        """The same graph with other features (None: featureless)."""
+        return replace(self, features=as_features(features))
+
+    def with_labels(self, labels: Any, class_names: Sequence[Hashable] | None = None) -> Graph:
+        """The same graph with other labels: class indices with `class_names`, else values."""
+        codes, names = as_labels(labels, self.num_nodes, class_names)
+        return replace(self, labels=codes, class_names=names)
+
+    def positions(self, ids: Any) -> np.ndarray:
+        """Positions of the nodes with these ids; an unknown id is an error that names it."""
+        wanted = pd.Index(np.atleast_1d(np.asarray(ids, dtype=object)))
+        found = self.node_ids.get_indexer(wanted)
+        if (found < 0).any():
+            missing = wanted[found < 0]
+            raise must_be(
+                "A node id", "be one of the graph's", repr(missing[0]), self._similar(missing[0])
+            )
+        return np.asarray(found)
+
+    def _similar(self, missing: Hashable) -> str:
+        import difflib
+
+        names = self.node_ids[:100_000].astype(str)
+        close = difflib.get_close_matches(str(missing), list(names), n=3, cutoff=0.7)
+        return f"Did you mean {', '.join(close)}?" if close else f"Try {names[0]!r}, for example."
+
+    # -- ways in -----------------------------------------------------------------------------
+
+    @classmethod
+    def from_edges(
+        cls,
+        source: Any,
+        target: Any,
+        *,
+        weights: Any = None,
+        num_nodes: int | None = None,
+        features: Any = None,
+        labels: Any = None,
+        node_ids: Any = None,
+        class_names: Sequence[Hashable] | None = None,
+        self_loops: Any = (),
+    ) -> Graph:
+        """A graph from node positions 0 … n-1, one row an edge, in either or both directions.
+
+        Without weights, rows that repeat an edge collapse to one. With weights, all rows that
+        join u and v, in either direction, add up. Self-loops are set aside. Each of these is
+        counted in `Graph.notices` and in a `GraphNotice` warning. `self_loops` names nodes whose
+        self-loops were already taken out of the rows.
+        """
+        source, target = as_positions("'source'", source), as_positions("'target'", target)
+        if source.shape != target.shape:
+            raise must_be("'target'", f"be as long as 'source' ({len(source)})", len(target))
+        n = count_nodes(source, target, num_nodes, node_ids, labels, features)
+        values = None if weights is None else as_weights(weights, len(source))
+        A, loops, notices = simple_adjacency(source, target, values, n)
+        set_aside = np.union1d(loops, np.asarray(self_loops, dtype=np.int64))
+        codes, names = as_labels(labels, n, class_names)
+        graph = cls(
+            adjacency=A,
+            features=as_features(features),
+            labels=codes,
+            node_ids=as_ids(node_ids, n),
+            class_names=names,
+            self_loops=set_aside,
+            notices=tuple(notices),
+        )
+        for notice in notices:
+            warnings.warn(notice, GraphNotice, stacklevel=2)
+        return graph
+
+    @classmethod
+    def from_scipy(cls, adjacency: Any, **rest: Any) -> Graph:
+        """A graph from a scipy matrix [n, n].
+
+        A symmetric matrix is taken as it is. Any other is read as a list of edges, one a stored
+        entry, as in `from_edges`; all-ones matrices are unweighted.
+        """
+        A = sp.coo_array(adjacency)
+        if A.shape[0] != A.shape[1]:
+            raise must_be("The adjacency matrix", "be square", A.shape)
+        A.sum_duplicates()
+        weighted = bool((A.data != 1).any())
+        keep = np.ones(A.nnz, dtype=bool)
+        if abs(A - A.T).nnz == 0:  # both directions are there: one of them is enough
+            keep = A.coords[0] <= A.coords[1]
+        return cls.from_edges(
+            A.coords[0][keep],
+            A.coords[1][keep],
+            weights=A.data[keep] if weighted else None,
+            num_nodes=A.shape[0],
+            **rest,
+        )
+
+    @classmethod
+    def from_pandas(
+        cls,
+        edges: pd.DataFrame,
+        labels: pd.DataFrame | pd.Series | None = None,
+        features: pd.DataFrame | None = None,
+    ) -> Graph:
+        """A graph from tables: edges (source, target[, weight]), labels (id, label), features.
+
+        Columns count by position; a Series of labels and a frame of features are indexed by node
+        id. The nodes are the union of all ids, in the order of their first appearance.
+        """
+        if edges.shape[1] not in (2, 3):
+            raise must_be("'edges'", "have 2 or 3 columns: source, target[, weight]", edges.shape)
+        label_ids, label_values = label_columns(labels)
+        parts = [edges.iloc[:, 0], edges.iloc[:, 1], pd.Series(label_ids)]
+        if features is not None:
+            parts.append(features.index.to_series())
+        parts = [part for part in parts if len(part)]
+        codes, ids = pd.factorize(pd.concat(parts, ignore_index=True), use_na_sentinel=True)
+        if (codes < 0).any():
+            raise must_be("A node id", "not be missing", "an empty id in edges, labels or features")
+        m, n = len(edges), len(ids)
+        index = pd.Index(ids)
+        values = np.full(n, None, dtype=object)
+        values[index.get_indexer(pd.Index(label_ids))] = label_values
+        X = None
+        if features is not None:
+            if len(features) != n or not features.index.is_unique:
+                raise must_be(
+                    "'features'", f"have one row for each of the {n} nodes", f"{len(features)} rows"
+                )
+            X = features.reindex(index).to_numpy(dtype=np.float32)
+        return cls.from_edges(
+            codes[:m],
+            codes[m : 2 * m],
+            weights=edges.iloc[:, 2].to_numpy() if edges.shape[1] == 3 else None,
+            num_nodes=n,
+            features=X,
+            labels=values,
+            node_ids=index,
+        )
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: nx.Graph,
+        *,
+        label: str = "label",
+        weight: str | None = "weight",
+        features: str | None = None,
+    ) -> Graph:
+        """A graph from NetworkX; node attribute `label`, edge attribute `weight` where present.
+
+        `features` names a node attribute that holds one vector for each node.
+        """
+        ids = list(graph.nodes)
+        position = {node: i for i, node in enumerate(ids)}
+        ends = np.array([(position[u], position[v]) for u, v in graph.edges()], dtype=np.int64)
+        ends = ends.reshape(-1, 2)
+        weights = None
+        if weight is not None and any(weight in data for *_, data in graph.edges(data=True)):
+            weights = np.array([data.get(weight, 1.0) for *_, data in graph.edges(data=True)])
+        labels = np.full(len(ids), None, dtype=object)
+        labels[:] = [graph.nodes[node].get(label) for node in ids]
+        X = None if features is None else np.stack([graph.nodes[v][features] for v in ids])
+        return cls.from_edges(
+            ends[:, 0],
+            ends[:, 1],
+            weights=weights,
+            num_nodes=len(ids),
+            features=X,
+            labels=labels,
+            node_ids=pd.Index(ids, tupleize_cols=False),
+        )
+
+    @classmethod
+    def from_pyg(cls, data: Data) -> Graph:
+        """A graph from a PyG `Data`: edge_index, x, y (-1 = unknown), edge_weight."""
+        ends = data.edge_index.cpu().numpy()
+        weight = getattr(data, "edge_weight", None)
+        values = np.ones(ends.shape[1]) if weight is None else weight.cpu().numpy().ravel()
+        n = int(data.num_nodes)
+        A = sp.coo_array((values, (ends[0], ends[1])), shape=(n, n))
+        A.sum_duplicates()
+        if weight is None:
+            A.data[:] = 1
+        X = data.x
+        if X is not None:
+            X = pyg_features(X)
+        y = None if data.y is None else data.y.cpu().numpy().ravel()
+        return cls.from_scipy(
+            A,
+            features=X,
+            labels=y,
+            node_ids=getattr(data, "node_ids", None),
+            class_names=getattr(data, "class_names", None),
+        )
+
+    def to_pyg(self) -> Data:
+        """A PyG `Data` with both directions of every edge; sparse features become a CSR tensor."""
+        import torch
+        from torch_geometric.data import Data
+
+        from cpgnn.sparse import csr_tensor
+
+        A = sp.coo_array(self.adjacency)
+        data = Data(
+            edge_index=torch.from_numpy(np.stack(A.coords).astype(np.int64)),
+            y=torch.from_numpy(self.labels),
+            num_nodes=self.num_nodes,
+        )
+        if self.is_weighted:
+            data.edge_weight = torch.from_numpy(A.data)
+        if self.features is not None:
+            sparse = sp.issparse(self.features)
+            data.x = csr_tensor(self.features) if sparse else torch.from_numpy(self.features)
+        data.node_ids, data.class_names = list(self.node_ids), list(self.class_names)
+        return data

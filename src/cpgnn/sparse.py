@@ -1,0 +1,236 @@
+"""The one sparse product with its gradient, and the views of a graph that models multiply with.
+
+Every product with A, with the Laplacian or with sparse features goes through `SparseOperator`.
+A `View` is the part of a graph that a set of nodes needs; `View.wider` adds their neighbours, so
+that K steps of propagation for a few labelled nodes cost their K-hop receptive field.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+if TYPE_CHECKING:
+    from cpgnn.border import Matrix
+    from cpgnn.graph import Graph
+
+SATURATED = 0.7
+"""A receptive field that holds more than this share of the nodes is widened to all of them:
+beyond it, picking rows costs more than it saves."""
+
+
+def csr_tensor(matrix: sp.csr_array, device: Any = "cpu", dtype: Any = torch.float32) -> Tensor:
+    """A torch CSR tensor that shares the matrix's memory where device and types allow it."""
+    index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        warnings.filterwarnings("ignore", message="Sparse invariant checks")
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(index, copy=False)),
+            torch.from_numpy(matrix.indices.astype(index, copy=False)),
+            torch.from_numpy(matrix.data).to(dtype),
+            matrix.shape,
+            device=device,
+            check_invariants=False,
+        )
+
+
+class SparseOperator:
+    """A sparse matrix M [r, s] with its transpose at hand: `M @ B`, `M.add(base, B)`.
+
+    The gradient with respect to B is Mᵀ G, a product like the forward one. A symmetric matrix is
+    its own transpose and kept once.
+    """
+
+    def __init__(self, forward: Tensor, transpose: Tensor) -> None:
+        self.forward, self.transpose = forward, transpose
+
+    @classmethod
+    def from_scipy(
+        cls, matrix: sp.csr_array, device: Any, dtype: Any, *, symmetric: bool = False
+    ) -> SparseOperator:
+        forward = csr_tensor(matrix, device, dtype)
+        if symmetric:
+            return cls(forward, forward)
+        return cls(forward, csr_tensor(sp.csr_array(matrix.T.tocsr()), device, dtype))
+
+    @property
+    def shape(self) -> torch.Size:
+        return self.forward.shape
+
+    def __matmul__(self, B: Tensor) -> Tensor:
+        return _Product.apply(self, B, None)
+
+    def add(self, base: Tensor, B: Tensor) -> Tensor:
+        """base + M B in one pass."""
+        return _Product.apply(self, B, base)
+
+    def dropout(self, p: float) -> SparseOperator:
+        """Each stored value set to 0 with probability p, the others scaled by 1/(1-p)."""
+        values = torch.nn.functional.dropout(self.forward.values(), p)
+        dropped = [_with_values(self.forward, values)]
+        dropped.append(_with_values(self.transpose, values[self._transposed_order]))
+        return SparseOperator(*dropped)
+
+    @cached_property
+    def _transposed_order(self) -> Tensor:
+        """Where each stored value of the transpose stands among those of the matrix."""
+        rows, cols = self.shape
+        order = sp.csr_array(
+            (
+                np.arange(self.forward.values().numel()),
+                self.forward.col_indices().cpu().numpy(),
+                self.forward.crow_indices().cpu().numpy(),
+            ),
+            shape=(rows, cols),
+        )
+        return torch.from_numpy(order.T.tocsr().data).to(self.forward.device)
+
+
+def _with_values(matrix: Tensor, values: Tensor) -> Tensor:
+    return torch.sparse_csr_tensor(
+        matrix.crow_indices(), matrix.col_indices(), values, matrix.shape, check_invariants=False
+    )
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, M: SparseOperator, B: Tensor, base: Tensor | None) -> Tensor:
+        ctx.M = M
+        if base is None:
+            return M.forward @ B
+        return torch.addmm(base, M.forward, B)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
+        B = ctx.M.transpose @ grad.contiguous() if ctx.needs_input_grad[1] else None
+        return None, B, grad if ctx.needs_input_grad[2] else None
+
+
+class IdentityRows:
+    """Rows of the identity: the features of a featureless graph, never stored.
+
+    `I[nodes] @ W` picks rows of W; `scale` [s, 1] is what dropout left of the ones.
+    """
+
+    def __init__(self, nodes: Tensor | None, scale: Tensor | None = None) -> None:
+        self.nodes, self.scale = nodes, scale
+
+    def __matmul__(self, W: Tensor) -> Tensor:
+        rows = W if self.nodes is None else W.index_select(0, self.nodes)
+        return rows if self.scale is None else rows * self.scale
+
+
+class View:
+    """The nodes S of a graph whose outputs are wanted, as tensors on one device.
+
+    `operator(kind)` maps values on `wider` (S and its neighbours) to values on S; `take` picks S
+    out of `wider`. The view of all nodes is its own `wider`. Made by `Graph.view` and `of`.
+    """
+
+    def __init__(
+        self, graph: Graph, nodes: np.ndarray | None, device: torch.device, dtype: torch.dtype
+    ) -> None:
+        self.graph, self.nodes, self.device, self.dtype = graph, nodes, device, dtype
+        self._operators: dict[str, SparseOperator] = {}
+
+    def of(self, nodes: np.ndarray) -> View:
+        """The view of these nodes, in this order."""
+        return View(self.graph, nodes, self.device, self.dtype)
+
+    @property
+    def num_nodes(self) -> int:
+        return self.graph.num_nodes if self.nodes is None else len(self.nodes)
+
+    @cached_property
+    def wider(self) -> View:
+        """S together with its neighbours (all nodes once that is most of them)."""
+        if self.nodes is None:
+            return self
+        n = self.graph.num_nodes
+        reached = np.zeros(n, dtype=bool)
+        reached[self.nodes] = True
+        reached[self.graph.adjacency[self.nodes].indices] = True
+        field = np.flatnonzero(reached)
+        if len(field) > SATURATED * n:
+            return self.graph.view(self.device, self.dtype)
+        return self.of(field)
+
+    def widened(self, steps: int) -> View:
+        view = self
+        for _ in range(steps):
+            view = view.wider
+        return view
+
+    @cached_property
+    def _inside(self) -> Tensor | None:
+        """Positions of S within `wider`."""
+        if self.nodes is None:
+            return None
+        position = self.nodes
+        if self.wider.nodes is not None:
+            position = np.searchsorted(self.wider.nodes, self.nodes)
+        return torch.from_numpy(position.astype(np.int64)).to(self.device)
+
+    def take(self, values: Tensor) -> Tensor:
+        """Rows of `values` (on `wider`) that belong to S."""
+        return values if self._inside is None else values.index_select(0, self._inside)
+
+    def operator(self, kind: Matrix = "none") -> SparseOperator:
+        """`graph.matrix(kind)` with rows S and the columns of `wider`."""
+        if kind not in self._operators:
+            M, symmetric = self.graph.matrix(kind), False
+            if self.nodes is None:
+                symmetric = kind != "row"
+            else:
+                M = M[self.nodes]
+                if self.wider.nodes is not None:
+                    M = M[:, self.wider.nodes]
+            self._operators[kind] = SparseOperator.from_scipy(
+                M, self.device, self.dtype, symmetric=symmetric
+            )
+        return self._operators[kind]
+
+    @cached_property
+    def adjacency_rows(self) -> SparseOperator:
+        """Rows S of A over all columns: each node's list of neighbours as its features."""
+        if self.nodes is None:
+            return self.operator("none")
+        return SparseOperator.from_scipy(self.graph.adjacency[self.nodes], self.device, self.dtype)
+
+    @cached_property
+    def features(self) -> SparseOperator | IdentityRows | Tensor:
+        """X[S], ready for `features @ W`."""
+        X = self.graph.features
+        if X is None:
+            if self.nodes is None:
+                return IdentityRows(None)
+            return IdentityRows(torch.from_numpy(self.nodes.astype(np.int64)).to(self.device))
+        rows = X if self.nodes is None else X[self.nodes]
+        if sp.issparse(rows):
+            return SparseOperator.from_scipy(rows, self.device, self.dtype)
+        return torch.from_numpy(rows).to(self.device, self.dtype)
+
+    def dropped_features(self, p: float) -> SparseOperator | IdentityRows | Tensor:
+        """X[S] with dropout on its entries."""
+        X = self.features
+        if p == 0:
+            return X
+        if isinstance(X, IdentityRows):
+            return X.dropout(
+                p, self.num_nodes, torch.empty(0, device=self.device, dtype=self.dtype)
+            )
+        return X.dropout(p) if isinstance(X, SparseOperator) else torch.nn.functional.dropout(X, p)
+
+
+def as_view(graph: Graph | View, like: Tensor) -> View:
+    """`graph` as a view on the device and in the dtype of `like`."""
+    return graph if isinstance(graph, View) else graph.view(like.device, like.dtype)
