@@ -225,9 +225,8 @@ class View:
         if p == 0:
             return X
         if isinstance(X, IdentityRows):
-            return X.dropout(
-                p, self.num_nodes, torch.empty(0, device=self.device, dtype=self.dtype)
-            )
+            ones = torch.ones(self.num_nodes, 1, device=self.device, dtype=self.dtype)
+            return IdentityRows(X.nodes, torch.nn.functional.dropout(ones, p))
         return X.dropout(p) if isinstance(X, SparseOperator) else torch.nn.functional.dropout(X, p)
 
 

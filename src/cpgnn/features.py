@@ -1,0 +1,75 @@
+"""Feature scaling: chosen on the training graph, stored with the model, reused at prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from cpgnn.errors import must_be
+from cpgnn.graph import Graph
+
+Scaling = Literal["auto", "rows", "standard", "none"]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureScaler:
+    """Rows scaled to sum 1 ("rows"), columns to mean 0 and std 1 ("standard"), or neither."""
+
+    kind: Literal["rows", "standard", "none"]
+    num_features: int | None
+    mean: np.ndarray | None = None
+    std: np.ndarray | None = None
+
+    @classmethod
+    def fit(cls, graph: Graph, kind: Scaling = "auto") -> FeatureScaler:
+        """ "auto": rows if every entry is ≥ 0 and the matrix is sparse, else standard."""
+        X: Any = graph.features
+        F = graph.num_features
+        if X is None or kind == "none":
+            return cls("none", F)
+        sparse = sp.issparse(X)
+        if kind == "rows" or (kind == "auto" and sparse and (X.data >= 0).all()):
+            return cls("rows", F)
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        square = X.multiply(X) if sparse else np.square(X, dtype=np.float64)
+        variance = np.asarray(square.mean(axis=0)).ravel() - mean**2
+        std = np.sqrt(np.maximum(variance, 0))
+        std[std <= 1e-7 * np.abs(mean)] = 1.0  # a constant column says nothing: keep it at 0
+        std[std == 0] = 1.0
+        if sparse:  # subtracting the mean would fill the matrix
+            mean[:] = 0.0
+        return cls("standard", F, mean.astype(np.float32), std.astype(np.float32))
+
+    def __call__(self, graph: Graph) -> Graph:
+        """The graph with scaled features."""
+        if graph.num_features != self.num_features:
+            raise must_be(
+                "The graph",
+                f"have the {self.num_features or 'no'} features the model was fitted with",
+                graph.num_features or "no features",
+            )
+        X: Any = graph.features
+        if X is None or self.kind == "none":
+            return graph
+        sparse = sp.issparse(X)
+        if self.kind == "rows":
+            total = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+            with np.errstate(divide="ignore"):
+                scale = np.where(total != 0, 1 / total, 1.0).astype(np.float32)
+            per_entry = np.repeat(scale, np.diff(X.indptr)) if sparse else scale[:, None]
+            return graph.with_features(_times(X, per_entry))
+        assert self.mean is not None
+        assert self.std is not None
+        if sparse:
+            return graph.with_features(_times(X, 1 / self.std[X.indices]))
+        return graph.with_features((X - self.mean) / self.std)
+
+
+def _times(X: Any, scale: np.ndarray) -> Any:
+    """Every stored entry of X times its scale."""
+    if not sp.issparse(X):
+        return X * scale
+    return sp.csr_array((X.data * scale, X.indices, X.indptr), shape=X.shape)

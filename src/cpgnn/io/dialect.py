@@ -1,0 +1,206 @@
+"""How a text table is written: delimiter, comment lines, header, found from its first lines."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from cpgnn.io.headers import is_header
+from cpgnn.io.places import shorten, wrong
+
+SAMPLE_LINES = 200
+SAMPLE_BYTES = 1 << 20
+LONGEST_LINE = 1 << 26
+BOM = b"\xef\xbb\xbf"
+_DELIMITERS = "\t;,"
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_BLANKS = re.compile(rb'("(?:[^"\r\n]|"")*")|[ \t]+')
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the first lines of a text table tell. A blank as delimiter stands for any run of them."""
+
+    delimiter: str
+    columns: int
+    header: tuple[str, ...] | None
+    skip_lines: int
+    """Lines before the first row: comments, header, empty ones."""
+    skip_bytes: int
+    longest: int
+    """Bytes of the longest line seen."""
+    quoted: bool
+    spaced: bool
+    """Every delimiter is followed by a blank, as in `a, b`; the blank belongs to it."""
+    notices: tuple[str, ...] = ()
+
+    def split(self, line: str) -> list[str]:
+        cells = split_line(line, self.delimiter)
+        return [cells[0], *(c.lstrip(" ") for c in cells[1:])] if self.spaced else cells
+
+
+def sniff(
+    path: Path,
+    stream: IO[bytes],
+    *,
+    ids: Sequence[int] = (0,),
+    header: bool | None = None,
+    number_names: bool = False,
+) -> Dialect:
+    """The dialect of the text table in `stream`, which stands at its start."""
+    raw, lines = _sample(path, stream)
+    rows = [i for i, line in enumerate(lines) if line.strip()]
+    if not rows:
+        raise wrong(path, "A table", "have at least one row", "an empty file")
+    delimiter = _delimiter([lines[i] for i in rows if not _is_comment(lines[i])])
+    cells = {i: split_line(lines[i], delimiter) for i in rows}
+    plain = [i for i in rows if lines[i][0] not in "#%"]
+    widths = {len(cells[i]) for i in plain or rows}
+    comments = []
+    for i in rows:
+        if not _is_comment(lines[i]) and (lines[i][0] not in "#%" or len(cells[i]) in widths):
+            break
+        comments.append(i)
+    rows = rows[len(comments) :]
+    if not rows:
+        raise wrong(path, "A table", "have at least one row", "comments only")
+    columns = Counter(len(cells[i]) for i in rows).most_common(1)[0][0]
+    spaced = delimiter in ",;" and _is_spaced([lines[i] for i in rows], delimiter)
+    if spaced:
+        cells = {i: [cell.lstrip(" ") for cell in cells[i]] for i in rows}
+    first, others = rows[0], [cells[i] for i in rows[1:]]
+    found, announce = is_header(cells[first], others, ids, number_names)
+    notices = []
+    if comments:
+        many = len(comments) > 1
+        notices.append(
+            f"{path}: {len(comments)} comment line{'s' if many else ''} at the top "
+            f"{'were' if many else 'was'} skipped."
+        )
+    if header is None and found and announce:
+        shown = ", ".join(cells[first])
+        notices.append(f"{path}: line {first + 1} ({shown}) was read as a header.")
+    has_header = found if header is None else header
+    skip = first + 1 if has_header else first
+    bom = len(BOM) if raw[0].startswith(BOM) else 0
+    return Dialect(
+        delimiter=delimiter,
+        columns=len(cells[first]) if has_header else columns,
+        header=tuple(cell.strip() for cell in cells[first]) if has_header else None,
+        skip_lines=skip,
+        skip_bytes=max(bom, sum(len(line) for line in raw[:skip])),
+        longest=max(len(line) for line in raw),
+        quoted=any('"' in line for line in lines),
+        spaced=spaced,
+        notices=tuple(notices),
+    )
+
+
+def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
+    """The first lines as bytes with their ends, and decoded without; text only."""
+    raw: list[bytes] = []
+    size = 0
+    while len(raw) < SAMPLE_LINES and size < SAMPLE_BYTES:
+        line = stream.readline(LONGEST_LINE)
+        if not line:
+            break
+        raw.extend(line.splitlines(keepends=True))  # a lone CR ends a line as well
+        size += len(line)
+    head = b"".join(raw)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise wrong(path, "A table", "be UTF-8", "UTF-16", "Save it as UTF-8.", line=1)
+    if _CONTROL.search(head):
+        raise wrong(
+            path,
+            "A table",
+            "be text (CSV, TSV), or Parquet named '.parquet'",
+            "binary content",
+            "Check that it is the file you mean, and its ending.",
+        )
+    lines = []
+    for number, line in enumerate(raw, start=1):
+        try:
+            text = line.removeprefix(BOM if number == 1 else b"").decode("utf-8")
+        except UnicodeDecodeError:
+            raise not_utf8(path, line, number) from None
+        lines.append(text.rstrip("\r\n"))
+    return raw, lines
+
+
+def not_utf8(path: Path, line: bytes, number: int) -> Exception:
+    shown = shorten(line.decode("latin-1").strip())
+    hint = "Save it as UTF-8, or run: iconv -f latin1 -t utf-8"
+    return wrong(path, "A table", "be UTF-8", f"other bytes in {shown}", hint, line=number)
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith(("# ", "% ", "##", "%%", "#\t", "%\t")) or line in ("#", "%")
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """Tab, semicolon or comma if most lines have it, the most regular first; else blanks."""
+    best, share = " ", 0.0
+    for delimiter in _DELIMITERS:
+        widths = Counter(len(split_line(line, delimiter)) for line in lines)
+        if lines and widths[1] <= len(lines) / 2:
+            regular = max(number for width, number in widths.items() if width > 1) / len(lines)
+            if regular > share:
+                best, share = delimiter, regular
+    return best
+
+
+def _is_spaced(lines: Sequence[str], delimiter: str) -> bool:
+    return all(line.count(delimiter) == line.count(delimiter + " ") for line in lines)
+
+
+def split_line(line: str, delimiter: str) -> list[str]:
+    if delimiter == " ":
+        line = squeeze(line.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    if '"' not in line:
+        return line.split(delimiter)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [""])
+    except csv.Error:
+        return [line]
+
+
+def squeeze(text: bytes) -> bytes:
+    """Every run of blanks and tabs as one blank, none at the ends of a line; quotes are kept."""
+    if b'"' in text:
+        text = _BLANKS.sub(lambda match: match[1] or b" ", text)
+    elif b"  " in text or b"\t" in text:
+        text = re.sub(rb"[ \t]+", b" ", text)
+    for end in (b"\n", b"\r"):
+        text = text.replace(b" " + end, end).replace(end + b" ", end)
+    return text.strip(b" ")
+
+
+def rows_of(stream: IO[bytes], dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Every row with the line it starts on, from the start of the file; for messages only."""
+
+    def lines() -> Iterator[str]:
+        blanks = dialect.delimiter == " "
+        for number, part in enumerate(stream):
+            for line in part.removeprefix(b"" if number else BOM).splitlines(keepends=True):
+                yield (squeeze(line) if blanks else line).decode("utf-8", "surrogateescape")
+
+    source = lines()
+    for _ in range(dialect.skip_lines):
+        next(source, None)
+    reader = csv.reader(source, delimiter=dialect.delimiter)
+    while True:
+        start = dialect.skip_lines + reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield start, []
+            continue
+        if row:
+            yield start, row

@@ -1,0 +1,106 @@
+"""`read_graph`: a user's files as one `Graph`, with a notice for everything that was decided."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from cpgnn.errors import GraphNotice, must_be
+from cpgnn.graph import Graph
+from cpgnn.io.edges import EdgeList, read_edges
+from cpgnn.io.features import FeatureRows, Impute, build_matrix, read_features, spread
+from cpgnn.io.graphml import read_graphml
+from cpgnn.io.ids import check_known, extend
+from cpgnn.io.labels import LabelRows, read_labels
+from cpgnn.io.npz_input import read_npz_edges, read_npz_features
+from cpgnn.io.places import StrPath, count
+
+
+@dataclass(frozen=True)
+class LoadedGraph:
+    """A graph as its files describe it."""
+
+    graph: Graph
+    """Everything noticed on the way is in `graph.notices`."""
+    split: np.ndarray | None
+    """"train", "val", "test" or "" for each node; None where the files name no split."""
+
+
+def read_graph(
+    edges: StrPath,
+    labels: StrPath | None = None,
+    features: StrPath | None = None,
+    *,
+    unlabelled: str | None = None,
+    strict_ids: bool = False,
+    impute: Impute = None,
+    one_hot: bool = False,
+    header: bool | None = None,
+) -> LoadedGraph:
+    """Read a graph from files.
+
+    edges: a table (CSV, TSV, blanks, each also `.gz`; Parquet) with source, target[, weight];
+        or GraphML (`.graphml`), or our `.npz`, which may bring labels and features along.
+    labels: a table with id, label[, split = train|val|test]. An empty label means unknown.
+        Replaces the labels of a graph file.
+    features: a table with id and one numeric column each; or an `.npz` with `features` [n, F] or
+        CSR (`features_data`, …) and `node_ids` as in our graph files. Without `node_ids`, row i
+        is the node called i if the graph's ids are such numbers; otherwise, if there are as many
+        rows as nodes, row i is the i-th node of the edges. Replaces those of a graph file.
+    unlabelled: another label that means unknown.
+    strict_ids: refuse ids in labels or features that the edges do not have.
+    impute: "median" fills missing cells, and nodes without features, with the column's median
+        (zeros in one-hot columns); otherwise they are an error.
+    one_hot: turn each text column into one column for each of its values, sorted.
+    header: whether the tables have a header; found from the first lines by default, by the rule
+        in `cpgnn.io.headers`.
+
+    Ids are text exactly as written. The nodes are the union of the ids in edges, features and
+    labels, in the order of first appearance: sources, targets, features, labels. Classes are
+    sorted, as numbers if all are integers.
+    """
+    if impute not in (None, "median"):
+        raise must_be("'impute'", "be None or 'median'", repr(impute))
+    unlabelled = None if unlabelled is None else str(unlabelled)
+    given, feature_rows = _edges(Path(edges), unlabelled, impute, header)
+    if features is not None:
+        feature_rows = _features(Path(features), given, impute, one_hot, header)
+    label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header)
+    notices = list(given.notices)
+
+    ids, X = given.ids, None
+    at_features, at_labels = np.arange(len(ids)), np.empty(0, dtype=np.int64)
+    if feature_rows is not None:
+        notices += feature_rows.notices
+        if feature_rows.ids is not None:
+            notices += _compare_features(feature_rows, given, strict_ids)
+            at_features, ids = extend(ids, feature_rows.ids)
+    if label_rows is not None:
+        notices += label_rows.origin.notices
+        notices += _compare_labels(label_rows, given, strict_ids)
+        at_labels, ids = extend(ids, label_rows.ids)
+    if feature_rows is not None:
+        named = _NamedPlaces(given, ids, label_rows, at_labels)
+        X = spread(feature_rows, at_features, len(ids), impute, named.place_of)
+    return _assemble(given, ids, X, label_rows, at_labels, notices)
+
+
+def _edges(
+    path: Path, unlabelled: str | None, impute: Impute, header: bool | None
+) -> tuple[EdgeList, FeatureRows | None]:
+    """The edges, and the features that a graph file brings along."""
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(".npz"):
+        return read_npz_edges(path, unlabelled, impute)
+    if not name.endswith((".graphml", ".xml")):
+        return read_edges(path, header), None
+    edges, attributes = read_graphml(path, unlabelled)
+    if attributes is None:
+        return edges, None
+    return edges, attributes

@@ -1,0 +1,112 @@
+"""An `.npz` as one of the files that `read_graph` puts together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from cpgnn.border import as_features
+from cpgnn.io.edges import EdgeList
+from cpgnn.io.features import FeatureRows, Impute
+from cpgnn.io.npz import features_in, graph_parts, names_in
+from cpgnn.io.origin import Origin
+from cpgnn.io.places import wrong
+from cpgnn.io.safe_npz import read_npz_arrays
+
+
+def read_npz_edges(
+    path: Path, unlabelled: str | None, impute: Impute
+) -> tuple[EdgeList, FeatureRows | None]:
+    """The graph in an `.npz`, and its features where it has some."""
+    parts = graph_parts(path, read_npz_arrays(path))
+    n, index = parts["num_nodes"], parts["node_ids"]
+    index = pd.RangeIndex(n) if index is None else index
+    labels, names = parts["labels"], parts["class_names"]
+    if labels is not None:
+        labels, names = _named(labels, names, unlabelled)
+    edges = EdgeList(
+        path,
+        _as_text(index),
+        parts["source"],
+        parts["target"],
+        parts["weights"],
+        index=index,
+        labels=labels,
+        class_names=names or (),
+        self_loops=parts["self_loops"],
+    )
+    if parts["features"] is None:
+        return edges, None
+    return edges, _feature_rows(path, None, parts["features"], impute)
+
+
+def read_npz_features(path: Path, graph_ids: pa.Array, impute: Impute) -> FeatureRows:
+    """Features from an `.npz`, whose rows are named or follow the rule in `read_graph`."""
+    arrays = read_npz_arrays(path)
+    X = features_in(path, arrays)
+    if X is None:
+        must = "have an array 'features', or 'features_data' and its companions"
+        raise wrong(path, "A feature file", must, ", ".join(sorted(arrays)[:8]) or "no arrays")
+    index = names_in(path, arrays, "node_ids")
+    rows = int(X.shape[0])
+    if index is not None:
+        if len(index) != rows or not index.is_unique:
+            must = f"name each of the {rows:,} rows of 'features' once"
+            raise wrong(path, "'node_ids'", must, f"{index.nunique():,} names")
+        return _feature_rows(path, _as_text(index), X, impute)
+    numbers = _as_text(pd.RangeIndex(rows))
+    if pc.all(pc.is_in(graph_ids, value_set=numbers)).as_py():
+        return _feature_rows(path, numbers, X, impute)
+    if rows != len(graph_ids):
+        must = f"have a row for each of the {len(graph_ids):,} nodes, or 'node_ids'"
+        raise wrong(path, "A feature file", must, f"{rows:,} rows without ids", "Add 'node_ids'.")
+    notice = f"{path}: no 'node_ids', so row i is taken for the i-th node of the edges."
+    return _feature_rows(path, None, X, impute, (notice,))
+
+
+def _feature_rows(
+    path: Path, ids: pa.Array | None, X: Any, impute: Impute, notices: tuple[str, ...] = ()
+) -> FeatureRows:
+    matrix = as_features(X)
+    assert matrix is not None
+    medians = np.zeros(matrix.shape[1], dtype=np.float32)
+    if impute and matrix.shape[0]:
+        medians = _medians(matrix)
+    return FeatureRows(Origin(path), ids, matrix, medians, notices)
+
+
+def _medians(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
+    if not sp.issparse(matrix):
+        return np.median(matrix, axis=0).astype(np.float32)
+    columns = sp.csc_array(matrix)
+    medians = np.zeros(matrix.shape[1], dtype=np.float32)
+    full = np.flatnonzero(2 * np.diff(columns.indptr) >= matrix.shape[0])  # others: mostly 0
+    for j in full:
+        medians[j] = np.median(columns[:, [j]].toarray())
+    return medians
+
+
+def _named(
+    labels: np.ndarray, names: tuple[Hashable, ...] | None, unlabelled: str | None
+) -> tuple[np.ndarray, tuple[Hashable, ...]]:
+    """Codes and names of the classes; without names they are the numbers that occur."""
+    labels = labels.astype(np.int64)
+    if names is None:
+        values, codes = np.unique(labels[labels >= 0], return_inverse=True)
+        labels[labels >= 0] = codes
+        names = tuple(values.tolist())
+    for unknown in (i for i, name in enumerate(names) if str(name) == unlabelled):
+        labels = np.where(labels == unknown, -1, labels - (labels > unknown))
+        return labels, names[:unknown] + names[unknown + 1 :]
+    return labels, names
+
+
+def _as_text(index: pd.Index) -> pa.Array:
+    return pc.cast(pa.array(index), pa.string())

@@ -1,0 +1,92 @@
+"""Where something is in a user's file: errors that name the place, and streams that open it."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from cpgnn.errors import InputError, must_be
+
+StrPath = str | os.PathLike[str]
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def wrong(
+    path: StrPath,
+    what: str,
+    must: str,
+    got: object,
+    hint: str = "",
+    *,
+    line: int | None = None,
+    row: int | None = None,
+) -> InputError:
+    """"FILE, line N: WHAT must MUST. Got GOT. HINT" — lines in text, rows in Parquet, from 1."""
+    place = str(path)
+    if line is not None:
+        place += f", line {line:,}"
+    elif row is not None:
+        place += f", row {row:,}"
+    return InputError(f"{place}: {must_be(what, must, got, hint)}")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The file's bytes, unpacked if it is gzip; what the system refuses is an `InputError`.
+
+    Errors while reading count too: a truncated or damaged `.gz` is found only on the way.
+    """
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == GZIP_MAGIC
+            raw.seek(0)
+            if not packed and path.suffix.lower() == ".gz":
+                raise wrong(
+                    path, "A '.gz' file", "be gzip", *_what_else(raw.read(1), "other content")
+                )
+            if packed:
+                with gzip.GzipFile(fileobj=raw) as stream:
+                    yield cast(IO[bytes], stream)
+            else:
+                yield raw
+    except FileNotFoundError:
+        raise wrong(path, "The file", "exist", "nothing there", "Check the name.") from None
+    except IsADirectoryError:
+        raise wrong(path, "The path", "be a file", "a folder") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise wrong(
+            path,
+            "A '.gz' file",
+            "be complete and undamaged",
+            f"an unpacking error ({_first_line(error)})",
+            "Copy or download it again.",
+        ) from None
+    except OSError as error:
+        reason = error.strerror or _first_line(error)
+        raise wrong(path, "The file", "be readable", reason.lower()) from None
+
+
+def _what_else(first: bytes, content: str) -> tuple[str, str]:
+    if not first:
+        return "an empty file", "Copy or download it again."
+    return content, "Rename it if it is not packed."
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """`text` as it can stand in one line of a message."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """"1 node", "2 nodes"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,81 @@
+"""Tables out: CSV or Parquet by the ending, atomically, the same table always the same bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from cpgnn.errors import must_be
+from cpgnn.io.atomic import atomic_write
+from cpgnn.io.places import StrPath, wrong
+
+SUFFIXES = (".csv", ".parquet")
+
+
+def check_table_path(path: StrPath) -> Path:
+    """The path, if its ending names a format that `write_table` knows."""
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        got = repr(path.suffix or path.name)
+        raise wrong(path, "The ending of a table", "be '.csv' or '.parquet'", got)
+    return path
+
+
+def write_table(path: StrPath, table: pa.Table | pd.DataFrame) -> None:
+    """Write `table` to a `.csv` or `.parquet` file; a frame's index is left out.
+
+    CSV: UTF-8, comma, a header, lines that end in a line feed, numbers in the shortest form that
+    reads back the same, missing values empty. Text is quoted only if some cell needs it.
+    """
+    path = check_table_path(path)
+    table = _as_table(table)
+    with atomic_write(path) as file:
+        if path.suffix.lower() == ".parquet":
+            pq.write_table(table, file, compression="zstd")
+        else:
+            _write_csv(table, file)
+
+
+def _as_table(table: Any) -> pa.Table:
+    if isinstance(table, pd.DataFrame):
+        try:
+            table = pa.Table.from_pandas(table, preserve_index=False)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise must_be("A table", "have one type in each column", reason) from None
+    if not isinstance(table, pa.Table):
+        must = "be a pyarrow Table or a pandas DataFrame"
+        raise must_be("A table", must, type(table).__name__)
+    return table.replace_schema_metadata(None)
+
+
+def _write_csv(table: pa.Table, file: Any) -> None:
+    columns = []
+    for column in table.columns:
+        kind = column.type
+        columns.append(pc.cast(column, kind.value_type) if pa.types.is_dictionary(kind) else column)
+    table = pa.table(columns, names=table.column_names)
+    head = io.StringIO()
+    csv.writer(head, lineterminator="\n").writerow(table.column_names)
+    file.write(head.getvalue().encode())
+    style = "needed" if any(_needs_quotes(column) for column in table.columns) else "none"
+    options = pacsv.WriteOptions(include_header=False, quoting_style=style)
+    try:
+        pacsv.write_csv(table, file, options)
+    except pa.ArrowException as error:
+        raise must_be("A CSV column", "be text or numbers", str(error).splitlines()[0]) from None
+
+
+def _needs_quotes(column: pa.ChunkedArray) -> bool:
+    kind = column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return False
+    return bool(pc.any(pc.match_substring_regex(column, r'[",\r\n]')).as_py())

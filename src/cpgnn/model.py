@@ -1,0 +1,93 @@
+"""CPGNN: a prior belief for every node, propagated along a trainable compatibility matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from cpgnn.border import Matrix
+from cpgnn.errors import must_be
+from cpgnn.graph import Graph
+from cpgnn.propagation import step
+from cpgnn.sparse import View
+
+
+class CPGNN(nn.Module):
+    """logits = B̄^(K) + 1/c with B̄^(0) = softmax(prior(graph)) - 1/c.
+
+    `prior` is any module with `forward(graph) -> logits` [n, c]. `H_bar` [c, c] may be given
+    (centred; `initial_H_bar(H)` centres a known H) and frozen with `train_H=False`; otherwise
+    training initialises it. With `num_layers=0` the model is its prior, logits and all.
+    `normalization` replaces A by D^-½AD^-½ ("sym") or D^-1A ("row").
+    """
+
+    def __init__(
+        self,
+        prior: nn.Module,
+        num_layers: int = 1,
+        H_bar: np.ndarray | Tensor | None = None,
+        train_H: bool = True,
+        *,
+        num_classes: int | None = None,
+        normalization: Matrix = "none",
+    ) -> None:
+        super().__init__()
+        if num_layers < 0:
+            raise must_be("'num_layers'", "be at least 0", num_layers)
+        if normalization not in ("none", "sym", "row"):
+            raise must_be("'normalization'", "be 'none', 'sym' or 'row'", repr(normalization))
+        c = num_classes or _classes_of(prior, H_bar)
+        self.prior, self.num_layers, self.normalization = prior, num_layers, normalization
+        self.given_H = H_bar is not None
+        start = torch.zeros(c, c) if H_bar is None else torch.as_tensor(H_bar)
+        if start.shape != (c, c):
+            raise must_be("'H_bar'", f"be a {c} × {c} matrix", tuple(start.shape))
+        self.H_bar = nn.Parameter(start.to(torch.get_default_dtype()), requires_grad=train_H)
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.H_bar)
+
+    def prior_logits(self, view: View) -> Tensor:
+        """The prior's logits on a view. A prior without a `reach` is asked for all nodes."""
+        if view.nodes is None or getattr(self.prior, "reach", None) is not None:
+            target: Graph | View = view if hasattr(self.prior, "reach") else view.graph
+            return self.prior(target)
+        rows = torch.from_numpy(view.nodes.astype(np.int64)).to(view.device)
+        return self.prior(view.graph).index_select(0, rows)
+
+    def forward(self, graph: Graph | View) -> Tensor:
+        view = self.view(graph)
+        if self.num_layers == 0:
+            return self.prior_logits(view)
+        views = [view]
+        for _ in range(self.num_layers):
+            views.append(views[-1].wider)
+        uniform = 1 / self.num_classes
+        B_0 = torch.softmax(self.prior_logits(views[-1]), dim=1) - uniform
+        B = B_0
+        for here in reversed(views[:-1]):
+            B_0 = here.take(B_0)
+            B = step(here.operator(self.normalization), B_0, B, self.H_bar)
+        return B + uniform
+
+    def view(self, graph: Graph | View) -> View:
+        """`graph` as tensors where this model's weights are."""
+        if isinstance(graph, View):
+            return graph
+        return graph.view(self.H_bar.device, self.H_bar.dtype)
+
+
+def _classes_of(prior: nn.Module, H_bar: np.ndarray | Tensor | None) -> int:
+    if H_bar is not None:
+        return len(H_bar)
+    classes = getattr(prior, "num_classes", None)
+    if not isinstance(classes, int):
+        raise must_be(
+            "'num_classes'",
+            "be given for a prior that does not say how many classes it has",
+            type(prior).__name__,
+            "Try CPGNN(prior, num_classes=graph.num_classes).",
+        )
+    return classes

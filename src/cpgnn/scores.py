@@ -1,0 +1,56 @@
+"""Validation scores that choose an epoch or a model: accuracy, macro-F1, average precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from cpgnn.errors import must_be
+
+Score = Callable[[Tensor, Tensor], float]
+
+
+def accuracy(logits: Tensor, labels: Tensor) -> float:
+    """Share of rows whose largest logit is the label's."""
+    return float((logits.argmax(dim=1) == labels).sum()) / max(len(labels), 1)
+
+
+def macro_f1(logits: Tensor, labels: Tensor) -> float:
+    """Mean over the classes that occur of 2·TP / (2·TP + FP + FN)."""
+    c = logits.shape[1]
+    predicted = logits.argmax(dim=1)
+    confusion = torch.bincount(labels * c + predicted, minlength=c * c).reshape(c, c).double()
+    hits, total = confusion.diagonal(), confusion.sum(0) + confusion.sum(1)
+    occurs = confusion.sum(1) > 0
+    return float((2 * hits[occurs] / total[occurs]).mean()) if occurs.any() else float("nan")
+
+
+def average_precision(logits: Tensor, labels: Tensor) -> float:
+    """Mean over the classes that occur of the area under precision over recall.
+
+    With two classes only the second, the positive one, counts.
+    """
+    from sklearn.metrics import average_precision_score
+
+    P = torch.softmax(logits, dim=1).cpu().numpy()
+    y = labels.cpu().numpy()
+    classes = [1] if P.shape[1] == 2 else range(P.shape[1])
+    values = [average_precision_score(y == c, P[:, c]) for c in classes if (y == c).any()]
+    return float(np.mean(values)) if values else float("nan")
+
+
+_SCORES: dict[str, Score] = {
+    "accuracy": accuracy,
+    "macro_f1": macro_f1,
+    "average_precision": average_precision,
+}
+
+
+def validation_score(name: str) -> Score:
+    """The score called "accuracy", "macro_f1" or "average_precision"."""
+    if name not in _SCORES:
+        raise must_be("'select_by'", f"be one of {', '.join(_SCORES)}", repr(name))
+    return _SCORES[name]

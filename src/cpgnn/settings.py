@@ -1,0 +1,113 @@
+"""How a model is trained: frozen settings, the three presets, the paper's ablations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from cpgnn.compatibility import Weighting
+from cpgnn.errors import must_be
+from cpgnn.features import Scaling
+
+SelectBy = Literal["accuracy", "macro_f1", "average_precision"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that steers training, each field with its why. Defaults are preset "default"."""
+
+    preset: str = "default"
+    learning_rate: float = 0.01
+    """Adam's step, one optimiser for both phases."""
+    adam_epsilon: float = 1e-7
+    """TensorFlow's value, which the published numbers were made with."""
+    prior_weight_decay: float = 5e-4
+    """λ_p: L2 weight on every weight of the prior, never on H̄."""
+    centering_weight: float = 1.0
+    """η: weight of Φ, which keeps the rows of H̄ centred. 0 is the ablation "no Φ"."""
+    regularizer_factor: float = 1.0
+    """What λ_p and η are multiplied with in phase 2. The authors' code adds both twice."""
+    pretrain_epochs: int = 400
+    """β₁: epochs for the prior alone. 0 is the ablation "no pretraining"."""
+    epochs: int = 1600
+    """Epochs end to end. 0 is the ablation "after init": the model right after H̄₀."""
+    patience: int | None = 600
+    """End phase 2 after so many of its epochs without a better one. Phase 1 always runs."""
+    weighting: Weighting = "node"
+    """Whether every edge or every labelled node counts once in Ĥ."""
+    init_H: Literal["estimate", "glorot"] = "estimate"
+    """H̄₀ from labels and prior, or random: the ablation "no init"."""
+    restart: Literal["best", "best with features", "never"] = "best"
+    """Whether phase 2 starts from the best prior of phase 1, Adam's moments included."""
+    recalibrate: bool = True
+    """Report H as Sinkhorn(H̄/α + 1/c), as the paper does, or as H̄ + 1/c, as its code does."""
+    feature_scaling: Scaling = "auto"
+    """See `cpgnn.features`: "rows", "standard", "none" or "auto"."""
+    select_by: SelectBy = "accuracy"
+    """The validation score that chooses the epoch (and the model, where there is a choice)."""
+    class_weight: Literal["balanced"] | None = None
+    """"balanced" gives every class the same weight in the loss."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "prior_weight_decay", "centering_weight", "pretrain_epochs", "epochs")
+        _at_least(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
+        if self.patience is not None:
+            _at_least(self, 1, "patience")
+        _one_of(self, "weighting", "edge", "node")
+        _one_of(self, "init_H", "estimate", "glorot")
+        _one_of(self, "restart", "best", "best with features", "never")
+        _one_of(self, "feature_scaling", "auto", "rows", "standard", "none")
+        _one_of(self, "select_by", "accuracy", "macro_f1", "average_precision")
+        _one_of(self, "class_weight", None, "balanced")
+
+    def but(self, **changes: Any) -> Settings:
+        """These settings with some fields changed."""
+        known = {field.name for field in fields(self)}
+        for name in changes:
+            if name not in known:
+                raise must_be("A setting", f"be one of {', '.join(sorted(known))}", repr(name))
+        return replace(self, **changes)
+
+
+def _at_least(settings: Settings, least: float, *names: str) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        if not isinstance(value, int | float) or not value >= least:
+            raise must_be(f"'{name}'", f"be a number of at least {least:g}", repr(value))
+
+
+def _one_of(settings: Settings, name: str, *values: Any) -> None:
+    value = getattr(settings, name)
+    if value not in values:
+        listed = ", ".join(repr(v) for v in values)
+        raise must_be(f"'{name}'", f"be one of {listed}", repr(value))
+
+
+PRESETS: dict[str, Settings] = {
+    "default": Settings(),
+    "paper": Settings(preset="paper", patience=None, weighting="edge", feature_scaling="rows"),
+    "authors": Settings(
+        preset="authors",
+        patience=None,
+        regularizer_factor=2.0,
+        restart="best with features",
+        recalibrate=False,
+        feature_scaling="rows",
+    ),
+}
+
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "full": {},
+    "no init": {"init_H": "glorot"},
+    "no regularization": {"centering_weight": 0.0},
+    "after init": {"epochs": 0},
+    "no pretraining": {"pretrain_epochs": 0, "epochs": 2000},
+}
+"""The variants of the paper's ablation study: what each changes in a preset."""
+
+
+def preset(name: str) -> Settings:
+    """The settings called "default", "paper" or "authors"."""
+    if name not in PRESETS:
+        raise must_be("The preset", f"be one of {', '.join(PRESETS)}", repr(name))
+    return PRESETS[name]
