@@ -184,3 +184,13 @@ def pyg_features(X: Any) -> Any:
         parts = (csr.values(), csr.col_indices(), csr.crow_indices())
         return sp.csr_array(tuple(part.numpy() for part in parts), shape=tuple(csr.shape))
     return X.cpu().numpy()
+
+
+def as_array(names: Sequence[Hashable]) -> np.ndarray:
+    """Names as an array: of strings or integers where they all are, else of objects."""
+    kinds = {type(name) for name in names}
+    if kinds in ({str}, {int}):
+        return np.array(names)
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array

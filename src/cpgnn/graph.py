@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -163,6 +164,11 @@ class Graph:
                 "A node id", "be one of the graph's", repr(missing[0]), self._similar(missing[0])
             )
         return np.asarray(found)
+
+    def fingerprint(self) -> str:
+        """A hash of the node ids in their order: equal means the same nodes by position."""
+        hashes = pd.util.hash_pandas_object(self.node_ids.astype(str), index=False)
+        return hashlib.sha256(hashes.to_numpy().tobytes()).hexdigest()
 
     def _similar(self, missing: Hashable) -> str:
         import difflib

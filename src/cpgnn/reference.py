@@ -132,7 +132,7 @@ def news10_reference(path: str | os.PathLike[str]) -> Reference:
     """
     names = ("features", "labels", "class_names")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             found = {name: file[name] for name in names if name in file}
     except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(

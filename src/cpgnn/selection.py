@@ -37,10 +37,8 @@ def stratified_split(
     Shares are rounded to the nearest node; every class keeps at least one training node, and
     gives at least one to validation where it has two.
     """
-    for name, share in (("'validation'", validation), ("'test'", test)):
-        if not 0 <= share < 1:
-            hint = f"Did you mean {share / 100:.2f}?" if 1 <= share < 100 else ""
-            raise must_be(name, "lie in [0, 1)", share, hint)
+    check_share("'validation'", validation)
+    check_share("'test'", test)
     rng = np.random.default_rng(seed)
     parts: tuple[list[np.ndarray], ...] = ([], [], [])
     for nodes in _shuffled_classes(labels, rng):
@@ -53,6 +51,12 @@ def stratified_split(
         num_val = min(num_val, rest - 1)
         _deal(parts, nodes, rest - num_val, num_val)
     return _gathered(parts)
+
+
+def check_share(name: str, share: float) -> None:
+    if not 0 <= share < 1:
+        hint = f"Did you mean {share / 100:.2f}?" if 1 <= share < 100 else ""
+        raise must_be(name, "lie in [0, 1)", share, hint)
 
 
 def per_class_split(

@@ -89,10 +89,11 @@ def generate_graph(
         bootstrap: "paper" shuffles all labels and joins the n_0 nodes in a chain:
             n_0 − 1 + m·(n − n_0) edges. "authors" does what the authors' code does: the first m·c
             nodes (≤ n_0) hold every class m times; the chain leaves node 0 out (n_0 − 2 edges);
-            d[u] counts at least 1; and where H has a zero, which a chain would break, each
-            bootstrap node from the third on draws one compatible neighbour, or stays alone when
-            there is none yet (h = 1: about one node in each class, so 59,640 edges and not
-            59,648 for the paper's parameters, as published).
+            d[u] counts at least 1; and if H has a zero, which a chain would break, each bootstrap
+            node from the third on draws one compatible neighbour instead, or stays alone if there
+            is none yet. With the paper's parameters that makes 59,648 edges, but at h = 1, where
+            the first node of each class stays alone, 59,640 (59,639 if nodes 0 and 1 are of one
+            class): the range that the paper reports.
         reference: features and labels of real nodes, injected class by class
             (`inject_features`); None makes a featureless graph.
 
@@ -110,13 +111,15 @@ def generate_graph(
     features = None if reference is None else inject_features(reference, labels, injection)
 
     growth = _Growth(labels, H, lone_weight=1 if authors else 0, rng=structure)
+    first = 2 if authors else 1
+    chained = bool(H.all()) or not authors
     for v in range(n_0):
-        if v == 0 or (authors and v == 1):
+        if v < first:
             growth.add_alone()
-        elif authors and not H.all():
-            growth.add_by_attachment(1)
-        else:
+        elif chained:
             growth.add_to_previous()
+        else:
+            growth.add_by_attachment(1)
     for _ in range(n_0, len(labels)):
         growth.add_by_attachment(m)
 

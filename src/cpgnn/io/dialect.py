@@ -24,7 +24,7 @@ _BLANKS = re.compile(rb'("(?:[^"\r\n]|"")*")|[ \t]+')
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the first lines of a text table tell. A blank as delimiter stands for any run of them."""
+    """What the first lines of a text table tell. Delimiter " " stands for any run of blanks."""
 
     delimiter: str
     columns: int
@@ -151,6 +151,8 @@ def _delimiter(lines: Sequence[str]) -> str:
             regular = max(number for width, number in widths.items() if width > 1) / len(lines)
             if regular > share:
                 best, share = delimiter, regular
+    if best == "\t" and share < 1 and len({len(split_line(line, " ")) for line in lines}) == 1:
+        return " "  # tabs and blanks mixed
     return best
 
 

@@ -55,12 +55,13 @@ def read_features(
     if not table.num_rows:
         raise wrong(path, "Features", "have at least one row", "none")
     ids = distinct(origin, table.column(0), "have features")
-    notices = [*origin.notices]
-    for name in (origin.header or ())[1:]:
-        if plain(name) in LABEL | SPLIT:
-            notices.append(f"{path}: column {name!r} is used as a feature.")
+    notices = [
+        f"{path}: column {name!r} is used as a feature."
+        for name in (origin.header or ())[1:]
+        if plain(name) in LABEL | SPLIT
+    ]
     matrix, medians = build_matrix(origin, table, range(1, table.num_columns), impute, one_hot)
-    return FeatureRows(origin, ids, matrix, medians, tuple(notices))
+    return FeatureRows(origin, ids, matrix, medians, (*origin.notices, *notices))
 
 
 def build_matrix(
@@ -169,7 +170,7 @@ def spread(
         raise rows.origin.wrong(
             "Every node",
             "have features",
-            f"none for {count(number, 'node')}, the first in {place_of(first)}",
+            f"none for {count(number, 'node')}, {place_of(first)} first",
             "Add the rows, or use impute='median' (--impute median).",
         )
     if not sp.issparse(matrix):

@@ -33,7 +33,8 @@ def read_graphml(path: Path, unlabelled: str | None) -> tuple[EdgeList, TableFil
     source, target = (_positions(reader, end) for end in reader.ends)
     weights, notices = _weights(reader, m)
     label = reader.named("node", "class") or reader.named("node", "label")
-    codes, classes = None, ()
+    codes: np.ndarray | None = None
+    classes: tuple[str, ...] = ()
     if label is not None:
         codes, classes = encode_labels(pa.array(label.column(n), pa.string()), unlabelled)
     features = [

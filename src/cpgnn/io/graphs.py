@@ -19,7 +19,7 @@ from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
 from cpgnn.io.labels import LabelRows, read_labels
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
-from cpgnn.io.places import StrPath, count
+from cpgnn.io.places import StrPath, count, shorten
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def read_graph(
     if impute not in (None, "median"):
         raise must_be("'impute'", "be None or 'median'", repr(impute))
     unlabelled = None if unlabelled is None else str(unlabelled)
-    given, feature_rows = _edges(Path(edges), unlabelled, impute, header)
+    given, feature_rows = _edges(Path(edges), unlabelled, impute, header, features is None)
     if features is not None:
         feature_rows = _features(Path(features), given, impute, one_hot, header)
     label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header)
@@ -86,21 +86,116 @@ def read_graph(
         notices += _compare_labels(label_rows, given, strict_ids)
         at_labels, ids = extend(ids, label_rows.ids)
     if feature_rows is not None:
-        named = _NamedPlaces(given, ids, label_rows, at_labels)
-        X = spread(feature_rows, at_features, len(ids), impute, named.place_of)
+        places = _Places(given, ids, label_rows, at_labels)
+        X = spread(feature_rows, at_features, len(ids), impute, places)
     return _assemble(given, ids, X, label_rows, at_labels, notices)
 
 
 def _edges(
-    path: Path, unlabelled: str | None, impute: Impute, header: bool | None
+    path: Path, unlabelled: str | None, impute: Impute, header: bool | None, own_features: bool
 ) -> tuple[EdgeList, FeatureRows | None]:
-    """The edges, and the features that a graph file brings along."""
+    """The edges and, if wanted, the features that a graph file brings along."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".npz"):
-        return read_npz_edges(path, unlabelled, impute)
+        edges, rows = read_npz_edges(path, unlabelled, impute)
+        return edges, rows if own_features else None
     if not name.endswith((".graphml", ".xml")):
         return read_edges(path, header), None
     edges, attributes = read_graphml(path, unlabelled)
-    if attributes is None:
+    if attributes is None or not own_features:
         return edges, None
-    return edges, attributes
+    origin, table = attributes.origin, attributes.table
+    columns = range(1, table.num_columns)
+    matrix, medians = build_matrix(origin, table, columns, impute, one_hot=False)
+    names = ", ".join(table.column_names[1:6]) + (", …" if len(columns) > 5 else "")
+    notice = f"{path}: {count(len(columns), 'numeric node attribute')} used as features ({names})."
+    return edges, FeatureRows(origin, None, matrix, medians, (notice,))
+
+
+def _features(
+    path: Path, given: EdgeList, impute: Impute, one_hot: bool, header: bool | None
+) -> FeatureRows:
+    if path.suffix.lower() == ".npz":
+        return read_npz_features(path, given.ids, impute)
+    return read_features(path, impute=impute, one_hot=one_hot, header=header)
+
+
+def _compare_features(rows: FeatureRows, given: EdgeList, strict: bool) -> list[str]:
+    """Features may belong to isolated nodes, but not all of them."""
+    return check_known(
+        rows.origin, rows.ids, given.ids, given.path, strict, lambda unknown: bool(unknown.all())
+    )
+
+
+def _compare_labels(rows: LabelRows, given: EdgeList, strict: bool) -> list[str]:
+    """At least half of the labelled ids must be known."""
+    known = rows.codes >= 0
+
+    def too_many(unknown: np.ndarray) -> bool:
+        return bool(2 * (unknown & known).sum() > known.sum())
+
+    return check_known(rows.origin, rows.ids, given.ids, given.path, strict, too_many)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where each node is first named, for a message about one without features."""
+
+    given: EdgeList
+    ids: pa.Array
+    labels: LabelRows | None
+    at_labels: np.ndarray
+
+    def __call__(self, position: int) -> str:
+        name = shorten(self.ids[position].as_py())
+        if position < len(self.given.ids):
+            return f"{name} ({self.given.place_of(position)})"
+        assert self.labels is not None  # nodes behind the edges' and features' are the labels'
+        row = int(np.flatnonzero(self.at_labels == position)[0])
+        return f"{name} ({self.labels.origin.path}, {self.labels.origin.place(row)})"
+
+
+def _assemble(
+    given: EdgeList,
+    ids: pa.Array,
+    features: Any,
+    rows: LabelRows | None,
+    at_labels: np.ndarray,
+    notices: list[str],
+) -> LoadedGraph:
+    n, known = len(ids), len(given.ids)
+    labels, class_names, split = _padded(given.labels, n, -1), given.class_names, given.split
+    split = None if split is None else _padded(split, n, "")
+    if rows is not None:
+        class_names = rows.class_names
+        labels = np.full(n, -1, dtype=np.int64)
+        labels[at_labels] = rows.codes
+        if rows.split is not None:
+            split = np.full(n, "", dtype="<U5")
+            split[at_labels] = rows.split
+    index = given.index if given.index is not None and n == known else None
+    if index is None:
+        index = pd.Index(ids.to_numpy(zero_copy_only=False), dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphNotice)
+        graph = Graph.from_edges(
+            given.source,
+            given.target,
+            weights=given.weights,
+            num_nodes=n,
+            features=features,
+            labels=labels,
+            node_ids=index,
+            class_names=class_names,
+            self_loops=given.self_loops,
+        )
+    isolated = int((np.diff(graph.adjacency.indptr) == 0).sum())
+    if isolated:
+        notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
+    return LoadedGraph(replace(graph, notices=(*notices, *graph.notices)), split)
+
+
+def _padded(values: np.ndarray | None, n: int, rest: Any) -> np.ndarray:
+    if values is None:
+        return np.full(n, rest)
+    return np.concatenate([values, np.full(n - len(values), rest, dtype=values.dtype)])

@@ -5,8 +5,9 @@ The rule. A first line is a header when
 (a) no cell of it is a number, and some column holds numbers in every other line that was
     looked at, but not in this one (empty and missing cells do not count); or
 (b) the cells where ids stand are all common names of id columns (`source`, `dst`, `node_id`,
-    `u`, …), none of them is an id further down, and no cell is a number. (Feature columns may
-    have numbers for names, such as `id,2023,2024`.)
+    `u`, …), or all its cells are common names of some column (`id`, `label`, `weight`, …); none
+    of the names is an id further down, and no cell is a number. (Feature columns may have
+    numbers for names, such as `id,2023,2024`.)
 
 Everything else is data: a first edge between two unusual names is never taken for a header.
 """
@@ -16,35 +17,40 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-SOURCE = frozenset(
-    "source src from u head start sender source_id src_id from_id source_node from_node "
-    "from_node_id id1 id_1 node1 node_1 node_id1 node_a i".replace("_", "").split()
-)
-TARGET = frozenset(
-    "target dst to v tail end receiver dest destination target_id dst_id to_id target_node "
-    "to_node to_node_id id2 id_2 node2 node_2 node_id2 node_b j".replace("_", "").split()
-)
-ID = frozenset(
-    "id ids node nodes node_id id_node vertex vertex_id name key index user_id item_id "
-    "account_id paper_id".replace("_", "").split()
-)
-LABEL = frozenset("label labels class classes y category classlabel nodelabel".split())
-SPLIT = frozenset("split fold mask set subset".split())
-WEIGHT = frozenset("weight weights w value count strength score".split())
 
+def plain(name: str) -> str:
+    """A column name as the lists above spell it: `From Node-ID` is `fromnodeid`."""
+    return re.sub(r"[\s_.\-]+", "", name.strip().lstrip("#%").lower())
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(plain(name) for name in text.split())
+
+
+SOURCE = _names(
+    "source src from u head start sender source_id src_id from_id source_node from_node "
+    "from_node_id id1 id_1 node1 node_1 node_id1 node_a i"
+)
+TARGET = _names(
+    "target dst to v tail end receiver dest destination target_id dst_id to_id target_node "
+    "to_node to_node_id id2 id_2 node2 node_2 node_id2 node_b j"
+)
+ID = _names(
+    "id ids node nodes node_id id_node vertex vertex_id name key index user_id item_id "
+    "account_id paper_id"
+)
+LABEL = _names("label labels class classes y category class_label node_label")
+SPLIT = _names("split fold mask set subset")
+WEIGHT = _names("weight weights w value count strength score edge_weight")
 ENDS = ID | SOURCE | TARGET
-# Names that could as well be ids (words, letters): a header found by them alone is announced.
-WEAK = frozenset("u v i j from to head tail start end node nodes name key index".split())
+KNOWN = ENDS | LABEL | SPLIT | WEIGHT
+WEAK = _names("u v i j from to head tail start end node nodes name key index")
+"""Names that could as well be ids (words, letters): a header known by them alone is announced."""
 
 MISSING = ("", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "?")
 """What stands for a missing number, in lower case."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-
-
-def plain(name: str) -> str:
-    """A column name as the lists above spell it: `From Node-ID` is `fromnodeid`."""
-    return re.sub(r"[\s_.\-]+", "", name.strip().lstrip("#%").lower())
 
 
 def is_number(cell: str) -> bool:
@@ -59,8 +65,8 @@ def is_header(
     if not has_number and any(_tells(first, others, column) for column in range(len(first))):
         return True, False
     names = [plain(first[i]) for i in ids if i < len(first)]
-    known = len(names) == len(ids) and all(name in ENDS for name in names)
-    if not known or (has_number and not number_names):
+    known = all(name in ENDS for name in names) or all(plain(cell) in KNOWN for cell in first)
+    if len(names) < len(ids) or not known or (has_number and not number_names):
         return False, False
     heads = {first[i] for i in ids if i < len(first)}
     below = {row[i] for row in others for i in ids if i < len(row)}
@@ -79,7 +85,6 @@ def misplaced(header: Sequence[str], allowed: Sequence[frozenset[str]]) -> bool:
 
     `allowed` has the well-known names for each column, by position; unknown names pass.
     """
-    known = ENDS | LABEL | SPLIT | WEIGHT
     return any(
-        plain(name) in known - fitting for name, fitting in zip(header, allowed, strict=False)
+        plain(name) in KNOWN - fitting for name, fitting in zip(header, allowed, strict=False)
     )

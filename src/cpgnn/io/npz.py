@@ -42,7 +42,7 @@ def write_graph(path: StrPath, graph: Graph) -> None:
         arrays["edge_weight"] = upper.data
     if not graph.node_ids.equals(pd.RangeIndex(graph.num_nodes)):
         arrays |= _names_out("node_ids", graph.node_ids)
-    X = graph.features
+    X: Any = graph.features
     if X is not None and sp.issparse(X):
         shape = np.array(X.shape, dtype=np.int64)
         arrays |= {"features_data": X.data, "features_indices": X.indices}
@@ -75,14 +75,15 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
         if weights.dtype.kind not in "iuf" or weights.shape != (edges.shape[1],):
             must = f"hold a number for each of {edges.shape[1]:,} edges"
             raise wrong(path, "'edge_weight'", must, _sight(weights))
-        bad = ~(np.isfinite(weights) & (weights >= 0))
-        if bad.any():
-            got = f"{weights[bad][0]} at position {int(np.argmax(bad)):,}"
+        odd = ~(np.isfinite(weights) & (weights >= 0))
+        if odd.any():
+            got = f"{weights[odd][0]} at position {int(np.argmax(odd)):,}"
             raise wrong(path, "'edge_weight'", "be finite and at least 0", got)
     features = features_in(path, arrays)
     ids = names_in(path, arrays, "node_ids")
     labels = _integers(path, arrays, "labels", 1) if "labels" in arrays else None
-    loops = _integers(path, arrays, "self_loops", 1) if "self_loops" in arrays else ()
+    no_loops = np.empty(0, dtype=np.int64)
+    loops = _integers(path, arrays, "self_loops", 1) if "self_loops" in arrays else no_loops
     sizes = [len(x) for x in (labels, ids) if x is not None]
     sizes += [features.shape[0]] if features is not None else []
     largest = max((int(x.max()) for x in (edges, loops) if np.size(x)), default=-1)
@@ -94,14 +95,15 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
         raise wrong(path, "'labels', 'features' and 'node_ids'", "be equally long", sizes)
     smallest = min((int(x.min()) for x in (edges, loops) if np.size(x)), default=0)
     if largest >= n or smallest < 0:
-        got = smallest if smallest < 0 else largest
-        raise wrong(path, "A node in 'edge_index' or 'self_loops'", f"lie in 0 … {n - 1}", got)
+        bad = smallest if smallest < 0 else largest
+        raise wrong(path, "A node in 'edge_index' or 'self_loops'", f"lie in 0 … {n - 1}", bad)
     names = names_in(path, arrays, "class_names")
     if labels is not None and n:
         most = "" if names is None else f" … {len(names) - 1}"
-        if labels.min() < -1 or (names is not None and labels.max() >= len(names)):
-            got = int(labels.min() if labels.min() < -1 else labels.max())
-            raise wrong(path, "'labels'", f"lie in -1{most or ' and above'}", got)
+        low, high = int(labels.min()), int(labels.max())
+        if low < -1 or (names is not None and high >= len(names)):
+            bad = low if low < -1 else high
+            raise wrong(path, "'labels'", f"lie in -1{most or ' and above'}", bad)
     if ids is not None and not ids.is_unique:
         raise wrong(path, "'node_ids'", "be unique", f"{ids[ids.duplicated()][0]!r} twice")
     return {

@@ -27,7 +27,7 @@ def wrong(
     line: int | None = None,
     row: int | None = None,
 ) -> InputError:
-    """"FILE, line N: WHAT must MUST. Got GOT. HINT" — lines in text, rows in Parquet, from 1."""
+    """ "FILE, line N: WHAT must MUST. Got GOT. HINT" — lines in text, rows in Parquet, from 1."""
     place = str(path)
     if line is not None:
         place += f", line {line:,}"
@@ -88,5 +88,5 @@ def shorten(text: str, limit: int = 60) -> str:
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """"1 node", "2 nodes"."""
+    """ "1 node", "2 nodes"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

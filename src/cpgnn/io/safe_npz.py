@@ -110,12 +110,12 @@ def _array(
         np.lib.format.read_magic(stream)
         np.lib.format.read_array_header_1_0(stream)
         if flat.nbytes:
-            buffer = memoryview(flat.view(np.uint8)).cast("B")
-            done = 0
+            buffer, done = flat.view(np.uint8), 0
             while done < len(buffer):
-                got = stream.readinto(buffer[done : done + _CHUNK])
-                if not got:
+                part = stream.read(min(_CHUNK, len(buffer) - done))
+                if not part:
                     raise wrong(path, f"Array {name!r}", "be whole", f"{done:,} bytes of it")
-                done += got
+                buffer[done : done + len(part)] = np.frombuffer(part, dtype=np.uint8)
+                done += len(part)
         stream.read(1)  # at the end the checksum is compared
     return flat.reshape(shape, order="F" if fortran else "C")

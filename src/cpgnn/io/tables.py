@@ -51,7 +51,9 @@ def read_table(
         table = read_parquet(path, ids=ids, numbers=numbers)
         return TableFile(Origin(path, tuple(table.column_names)), table)
     with opened(path) as stream:
-        dialect = sniff(path, stream, ids=ids, header=header, number_names=numbers and ids == (0,))
+        dialect = sniff(
+            path, stream, ids=ids, header=header, number_names=numbers and tuple(ids) == (0,)
+        )
     text = range(dialect.columns) if not numbers else ids
     table = None
     with suppress(pa.ArrowInvalid):

@@ -1,0 +1,105 @@
+"""`prior="auto"`: the prior and the number of layers, chosen by validation score alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from cpgnn.architecture import Architecture
+from cpgnn.errors import BeliefOverflowError, must_be
+from cpgnn.graph import Graph
+from cpgnn.selection import Split
+from cpgnn.settings import Settings
+from cpgnn.training import Observer, Training, train
+
+CANDIDATES = (
+    Architecture("mlp", 1),
+    Architecture("mlp", 2),
+    Architecture("cheby", 1),
+    Architecture("cheby", 2),
+    Architecture("link", 1),
+)
+"""Tried in this order; a later one must be strictly better."""
+
+TRIAL_PRETRAIN, TRIAL_EPOCHS = 100, 300
+"""The budget of a trial, in epochs. The winner is then trained with the full one."""
+
+MAX_CHEBY_EDGES = 2_000_000
+"""Beyond this a Chebyshev trial would take longer than everything else together: each epoch
+multiplies the whole graph with 64 columns, four times over."""
+
+MAX_LINK_NODES = 300_000
+"""Beyond this the LINK prior's own weights (64 for every node) outgrow the graph."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate and what its short training reached on the validation nodes."""
+
+    architecture: Architecture
+    score: float
+    note: str = ""
+
+
+def candidates(
+    graph: Graph, like: Architecture, prior: str = "auto", num_layers: int | None = None
+) -> list[Architecture]:
+    """The short list for this graph; `prior` and `num_layers` narrow it, `like` gives the rest."""
+    if prior not in ("auto", "mlp", "cheby", "link"):
+        raise must_be("'prior'", "be 'auto', 'mlp', 'cheby' or 'link'", repr(prior))
+    chosen: list[Architecture] = []
+    for candidate in CANDIDATES:
+        K = candidate.num_layers if num_layers is None else num_layers
+        entry = replace(like, prior=candidate.prior, num_layers=K)
+        if prior not in ("auto", candidate.prior) or entry in chosen:
+            continue
+        if prior == "auto" and not _affordable(entry, graph):
+            continue
+        chosen.append(entry)
+    return chosen
+
+
+def _affordable(entry: Architecture, graph: Graph) -> bool:
+    if entry.prior == "cheby":
+        return graph.num_edges <= MAX_CHEBY_EDGES
+    return entry.prior != "link" or graph.num_nodes <= MAX_LINK_NODES
+
+
+def choose(
+    entries: list[Architecture],
+    graph: Graph,
+    split: Split,
+    settings: Settings,
+    *,
+    seed: int = 0,
+    device: str = "cpu",
+    begin: Callable[[Architecture, int], Observer | None] | None = None,
+) -> list[Trial]:
+    """A trial of every candidate on the short budget, best first.
+
+    A candidate whose beliefs overflow is out, with a note. `begin(candidate, epochs)` is told of
+    each trial and may return an observer for it.
+    """
+    short = settings.but(
+        pretrain_epochs=min(settings.pretrain_epochs, TRIAL_PRETRAIN),
+        epochs=min(settings.epochs, TRIAL_EPOCHS),
+    )
+    trials = []
+    for entry in entries:
+        observe = begin(entry, short.pretrain_epochs + short.epochs) if begin else None
+        model = entry.build(graph, seed=seed, device=device)
+        try:
+            record = train(model, graph, split, short, seed=seed, observe=observe)
+        except BeliefOverflowError as error:
+            trials.append(Trial(entry, float("-inf"), str(error)))
+            continue
+        trials.append(Trial(entry, _score(record), _note(record)))
+    return sorted(trials, key=lambda trial: -trial.score)
+
+
+def _score(record: Training) -> float:
+    return record.kept.score if record.kept else float("-inf")
+
+
+def _note(record: Training) -> str:
+    return "prior alone was best" if record.phase == 1 else ""

@@ -1,0 +1,295 @@
+"""`CPGNNClassifier`: fit a graph, get classes, probabilities and the matrix of who connects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from cpgnn.architecture import Architecture, PriorKind
+from cpgnn.auto import candidates, choose
+from cpgnn.border import Matrix, as_array
+from cpgnn.compatibility import edge_frequency, enhanced_belief, recover_compatibility
+from cpgnn.errors import BeliefOverflowError, InputError, NotInductiveError, must_be
+from cpgnn.features import FeatureScaler
+from cpgnn.graph import Graph
+from cpgnn.model import CPGNN
+from cpgnn.selection import Split, check_share, stratified_split
+from cpgnn.settings import Settings, preset
+from cpgnn.training import Observer, train
+
+Begin = Callable[[str, int], Observer | None]
+"""Told of every piece of training (its name, its epochs at most); may return an observer."""
+
+
+class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Node classifier for graphs whose edges join like with like, opposites, or anything between.
+
+    Parameters
+    ----------
+    prior : "auto", "mlp", "cheby", "link", or a function (graph, seed) -> nn.Module
+        The prior belief estimator. "auto" chooses it, and `num_layers`, by validation score.
+    num_layers : int, optional
+        K, the layers of propagation; None leaves it to the validation score.
+    preset : "default", "paper" or "authors"
+    hidden, dropout, normalization : see `Architecture`
+    epochs, pretrain_epochs, select_by, class_weight : override the preset, see `Settings`
+    validation : float
+        Share of the labelled nodes that choose the epoch, where `fit` is given no split.
+    seed : int
+        Everything random comes from it: the split, the weights, dropout.
+    device : str
+        Where to train, e.g. "cuda".
+
+    Attributes
+    ----------
+    classes_ : class names; columns of `predict_proba`
+    compatibility_ : Ĥ [c, c], doubly stochastic: what propagation learned to multiply with
+    initial_compatibility_ : the estimate it started from
+    edge_frequency_ : [c, c], "of the edges of class i, this share leads to class j"
+    num_layers_ : layers in use; 0 when the prior alone was best on the validation nodes
+    architecture_, model_, scaler_, settings_, split_, graph_ : what was fitted, and on what
+    history_ : DataFrame, one row an epoch
+    trials_ : DataFrame of the candidates and their validation scores
+    validation_score_ : score of the kept epoch
+    """
+
+    def __init__(
+        self,
+        prior: str | Callable[[Graph, int], nn.Module] = "auto",
+        num_layers: int | None = None,
+        *,
+        preset: str = "default",
+        hidden: int = 64,
+        dropout: float = 0.0,
+        normalization: Matrix = "none",
+        epochs: int | None = None,
+        pretrain_epochs: int | None = None,
+        select_by: str | None = None,
+        class_weight: str | None = None,
+        validation: float = 0.2,
+        seed: int = 0,
+        device: str = "cpu",
+    ) -> None:
+        self.prior = prior
+        self.num_layers = num_layers
+        self.preset = preset
+        self.hidden = hidden
+        self.dropout = dropout
+        self.normalization = normalization
+        self.epochs = epochs
+        self.pretrain_epochs = pretrain_epochs
+        self.select_by = select_by
+        self.class_weight = class_weight
+        self.validation = validation
+        self.seed = seed
+        self.device = device
+
+    # -- fitting ------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        graph: Graph,
+        y: Any = None,
+        *,
+        split: Split | None = None,
+        begin: Begin | None = None,
+    ) -> CPGNNClassifier:
+        """Learns from the labels of the graph, or from `y` (one label a node; -1, None or NaN:
+        unknown). With a `split`, only its training and validation labels are looked at."""
+        graph = _as_graph(graph)
+        if y is not None:
+            graph = graph.with_labels(y)
+        self.check_params()
+        settings = self._settings()
+        split = split or stratified_split(graph.labels, validation=self.validation, seed=self.seed)
+        _check_classes(graph, split)
+        self.scaler_ = FeatureScaler.fit(graph, settings.feature_scaling)
+        scaled = self.scaler_(graph)
+        begin = begin or (lambda name, epochs: None)
+        self.architecture_, model = self._model(scaled, split, settings, begin)
+        name = str(self.architecture_ or "custom prior")
+        observe = begin(name, settings.pretrain_epochs + settings.epochs)
+        record = train(model, scaled, split, settings, seed=self.seed, observe=observe)
+        self.model_, self.settings_, self.split_, self.graph_ = model, settings, split, graph
+        self.classes_ = as_array(graph.class_names)
+        self.nodes_ = graph.fingerprint()
+        self.n_features_in_ = graph.num_features or 0
+        self.num_layers_ = model.num_layers
+        self.history_ = pd.DataFrame(record.epochs)
+        self.kept_ = record.kept
+        self.validation_score_ = record.kept.score if record.kept else float("nan")
+        self.initial_compatibility_ = record.initial_compatibility
+        self._read_compatibility()
+        return self
+
+    def check_params(self) -> None:
+        """Raises if a parameter makes no sense, before any data is read."""
+        self._settings()
+        like = self._like()
+        if isinstance(self.prior, str) and self.prior != "auto":
+            replace(like, prior=cast(PriorKind, self.prior))
+        check_share("'validation'", self.validation)
+
+    def _like(self) -> Architecture:
+        return Architecture(
+            num_layers=1 if self.num_layers is None else self.num_layers,
+            hidden=self.hidden,
+            dropout=self.dropout,
+            normalization=self.normalization,
+        )
+
+    def _settings(self) -> Settings:
+        changes = {
+            "epochs": self.epochs,
+            "pretrain_epochs": self.pretrain_epochs,
+            "select_by": self.select_by,
+            "class_weight": self.class_weight,
+        }
+        return preset(self.preset).but(**{k: v for k, v in changes.items() if v is not None})
+
+    def _model(
+        self, graph: Graph, split: Split, settings: Settings, begin: Begin
+    ) -> tuple[Architecture | None, CPGNN]:
+        if not isinstance(self.prior, str):
+            prior = self.prior(graph, self.seed)
+            layers = 1 if self.num_layers is None else self.num_layers
+            model = CPGNN(
+                prior,
+                layers,
+                num_classes=graph.num_classes,
+                normalization=self.normalization,
+            )
+            self.trials_ = pd.DataFrame(columns=["candidate", "score", "note"])
+            return None, model.to(self.device)
+        entries = candidates(graph, self._like(), self.prior, self.num_layers)
+        best = entries[0]
+        trials = []
+        if len(entries) > 1:
+            trials = choose(
+                entries,
+                graph,
+                split,
+                settings,
+                seed=self.seed,
+                device=self.device,
+                begin=lambda entry, epochs: begin(f"trying {entry}", epochs),
+            )
+            best = trials[0].architecture
+        self.trials_ = pd.DataFrame(
+            [(str(t.architecture), t.score, t.note) for t in trials],
+            columns=["candidate", "score", "note"],
+        )
+        return best, best.build(graph, seed=self.seed, device=self.device)
+
+    def _read_compatibility(self) -> None:
+        """The learned matrix as people read it, and how often edges join which classes."""
+        H_bar = self.model_.H_bar.detach().double().cpu().numpy()
+        if self.num_layers_ == 0 and self.initial_compatibility_ is not None:
+            self.compatibility_ = self.initial_compatibility_
+        elif self.settings_.recalibrate:
+            self.compatibility_ = recover_compatibility(H_bar)
+        else:
+            self.compatibility_ = H_bar + 1 / len(H_bar)
+        known = np.concatenate([self.split_.train, self.split_.val])
+        B = enhanced_belief(self.predict_proba(), self.graph_.labels, known)
+        self.edge_frequency_ = edge_frequency(self.graph_.adjacency, B)
+
+    # -- predicting -----------------------------------------------------------------------------
+
+    def decision_function(self, graph: Graph | None = None) -> np.ndarray:
+        """Logits [n, c] of every node: B̄^(K) + 1/c, or the prior's where K is 0."""
+        check_is_fitted(self, "model_")
+        graph = self._acceptable(graph)
+        self.model_.eval()
+        with torch.no_grad():
+            logits = self.model_(self.scaler_(graph)).cpu().numpy()
+        if not np.isfinite(logits).all():
+            raise BeliefOverflowError(
+                f"Beliefs of {int((~np.isfinite(logits)).any(axis=1).sum())} nodes must be finite. "
+                f"Got infinite ones with K = {self.num_layers_}. "
+                "Try normalization='sym' or 'row', or fewer layers."
+            )
+        return logits
+
+    def predict_proba(self, graph: Graph | None = None) -> np.ndarray:
+        """Probability of every class for every node, [n, c]; without a graph, the fitted one."""
+        logits = self.decision_function(graph).astype(np.float64)
+        P = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return P / P.sum(axis=1, keepdims=True)
+
+    def predict(self, graph: Graph | None = None) -> np.ndarray:
+        """The most probable class of every node, by its name."""
+        return self.classes_[self.decision_function(graph).argmax(axis=1)]
+
+    def _acceptable(self, graph: Graph | None) -> Graph:
+        fitted: Graph | None = getattr(self, "graph_", None)
+        if graph is None:
+            if fitted is None:
+                raise must_be("'graph'", "be given to a model loaded without its graph", "None")
+            return fitted
+        graph = _as_graph(graph)
+        inductive = self.architecture_ is None or self.architecture_.is_inductive(
+            self.n_features_in_
+        )
+        if graph is not fitted and not inductive and graph.fingerprint() != self.nodes_:
+            why = "the LINK prior" if self.n_features_in_ else "no features"
+            raise NotInductiveError(
+                f"A model fitted with {why} knows its nodes by position and cannot predict nodes "
+                f"it has not seen. Got a graph of {graph.num_nodes:,} nodes that are not the "
+                "fitted ones. Try features with prior='mlp' or 'cheby', or fit again with the "
+                "new nodes."
+            )
+        return graph
+
+    # -- keeping ----------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the model as safetensors and JSON; the graph is not part of it."""
+        from cpgnn.saving import save_model
+
+        check_is_fitted(self, "model_")
+        save_model(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path, graph: Graph | None = None) -> CPGNNClassifier:
+        """A saved model. With the graph it was fitted on, `predict()` needs no argument."""
+        from cpgnn.saving import load_model
+
+        return load_model(cls, Path(folder), graph)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags
+
+
+def _as_graph(graph: Any) -> Graph:
+    if not isinstance(graph, Graph):
+        raise must_be(
+            "The input",
+            "be a cpgnn.Graph",
+            type(graph).__name__,
+            "Build one with Graph.from_edges, from_pandas, from_scipy, from_networkx or from_pyg.",
+        )
+    return graph
+
+
+def _check_classes(graph: Graph, split: Split) -> None:
+    present = np.unique(graph.labels[split.train])
+    present = present[present >= 0]
+    if len(present) < 2:
+        names = [graph.class_names[i] for i in present]
+        raise InputError(
+            f"The training labels must show at least two classes. Got {names or 'no label'}. "
+            "Label some nodes of another class."
+        )

@@ -1,0 +1,5 @@
+"""The command line: one file a command; each parses, calls one library function, prints."""
+
+from cpgnn.cli.app import main
+
+__all__ = ["main"]

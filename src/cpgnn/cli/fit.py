@@ -1,0 +1,98 @@
+"""`cpgnn fit`: classes for every node of a graph, and how good they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from cpgnn.cli import options as opt
+
+if TYPE_CHECKING:
+    from cpgnn.border import Matrix
+
+
+def fit(
+    edges: opt.Edges,
+    out: Annotated[Path, typer.Option(help="Folder to write; must not exist or be empty.")],
+    labels: opt.Labels = None,
+    features: opt.Features = None,
+    prior: Annotated[str, typer.Option(help="auto, mlp, cheby or link.")] = "auto",
+    layers: Annotated[
+        int | None, typer.Option(min=1, help="Layers of propagation; chosen if not given.")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="default, paper or authors.")] = "default",
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Epochs in all, a fifth of them pretraining.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
+    test: Annotated[float, typer.Option(help="Share of the labels held out for the scores.")] = 0.2,
+    select_by: Annotated[
+        str, typer.Option(help="accuracy, macro-f1 or average-precision: chooses the epoch.")
+    ] = "accuracy",
+    class_weight: Annotated[
+        str | None, typer.Option(help="'balanced': every class weighs the same in the loss.")
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The class to rank by, for scores and a review list.")
+    ] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Predict with a model trained on all labels.")
+    ] = False,
+    normalization: Annotated[
+        str, typer.Option(help="none, sym or row: how A is scaled for propagation.")
+    ] = "none",
+    unlabelled: opt.Unlabelled = None,
+    strict_ids: opt.StrictIds = False,
+    impute: opt.Impute = None,
+    one_hot: opt.OneHot = False,
+    threads: opt.Threads = None,
+) -> None:
+    """Learn from the labelled nodes; write a class for every node to a folder."""
+    given = {key: value for key, value in locals().items() if value is not None}
+
+    from cpgnn.classifier import CPGNNClassifier
+    from cpgnn.cli.printing import print_run
+    from cpgnn.cli.progress import progress_bar
+    from cpgnn.io import check_free
+    from cpgnn.run import fit_run
+    from cpgnn.selection import check_share
+
+    pretraining = None if epochs is None else epochs // 5
+    classifier = CPGNNClassifier(
+        prior,
+        layers,
+        preset=preset,
+        normalization=cast("Matrix", normalization),
+        pretrain_epochs=pretraining,
+        epochs=None if pretraining is None or epochs is None else epochs - pretraining,
+        select_by=select_by.replace("-", "_"),
+        class_weight=class_weight,
+        seed=seed,
+    )
+    classifier.check_params()
+    check_share("'--test'", test)
+    check_free(out)
+    loaded = opt.read(
+        edges,
+        labels,
+        features,
+        unlabelled=unlabelled,
+        strict_ids=strict_ids,
+        impute=impute,
+        one_hot=one_hot,
+    )
+    opt.use_threads(threads, loaded.graph)
+    with progress_bar() as begin:
+        run = fit_run(
+            loaded,
+            classifier,
+            out,
+            test=test,
+            positive=positive,
+            refit=refit,
+            options={key: str(value) for key, value in given.items()},
+            begin=begin,
+        )
+    print_run(run, out)

@@ -1,0 +1,85 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from cpgnn.graph import Graph
+    from cpgnn.io import LoadedGraph
+
+Edges = Annotated[
+    Path,
+    typer.Argument(
+        help="Edges: source, target[, weight] as CSV, TSV, .gz or Parquet; or GraphML, or .npz."
+    ),
+]
+Labels = Annotated[Path | None, typer.Option(help="Labels: id, label[, split = train|val|test].")]
+Features = Annotated[
+    Path | None, typer.Option(help="Features: id and one numeric column each, or .npz.")
+]
+Unlabelled = Annotated[
+    str | None, typer.Option(help="A label that means unknown (an empty one always does).")
+]
+StrictIds = Annotated[
+    bool, typer.Option("--strict-ids", help="Refuse ids that are not in the edges.")
+]
+Impute = Annotated[
+    str | None, typer.Option(help="'median': fill missing feature cells with column medians.")
+]
+OneHot = Annotated[bool, typer.Option("--one-hot", help="Turn text columns into 0/1 columns.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to compute with.")]
+
+
+SHARED_WORK = 2_000_000
+"""Edges (or feature entries) below which a product is too short to be worth sharing."""
+
+
+def use_threads(threads: int | None, graph: Graph | None = None) -> None:
+    """Sets torch's threads: as asked, else one for small graphs and at most four for large ones.
+
+    More help little, since a sparse product is bound by memory; and threads that wait for each
+    other on a busy machine cost far more than they bring.
+    """
+    import os
+
+    import torch
+
+    if threads is None:
+        work = 0 if graph is None else graph.num_edges + graph.num_nodes * (graph.num_features or 0)
+        threads = min(os.cpu_count() or 1, 4) if work > SHARED_WORK else 1
+    torch.set_num_threads(threads)
+
+
+def read(
+    edges: Path,
+    labels: Path | None,
+    features: Path | None,
+    *,
+    unlabelled: str | None = None,
+    strict_ids: bool = False,
+    impute: str | None = None,
+    one_hot: bool = False,
+) -> LoadedGraph:
+    """The user's files as a graph, with a spinner meanwhile and the notices afterwards."""
+    from cpgnn.cli.printing import print_notices
+    from cpgnn.cli.progress import waiting
+    from cpgnn.io import read_graph
+
+    with waiting("reading"):
+        loaded = read_graph(
+            edges,
+            labels,
+            features,
+            unlabelled=unlabelled,
+            strict_ids=strict_ids,
+            impute=cast("Literal['median'] | None", impute),
+            one_hot=one_hot,
+        )
+    print_notices(loaded.graph)
+    return loaded

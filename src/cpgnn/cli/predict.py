@@ -1,0 +1,42 @@
+"""`cpgnn predict`: classes from a fitted run, for its own graph or for another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cpgnn.cli import options as opt
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' wrote.")],
+    edges: Annotated[
+        Path | None, typer.Argument(help="Edges of another graph; without it, the fitted one.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = ...,  # type: ignore[assignment]
+    features: opt.Features = None,
+    strict_ids: opt.StrictIds = False,
+    impute: opt.Impute = None,
+    one_hot: opt.OneHot = False,
+    threads: opt.Threads = None,
+) -> None:
+    """Predict with a fitted model: the graph it was fitted on, or nodes that arrived later."""
+    from cpgnn.errors import must_be
+    from cpgnn.io import check_table_path, write_table
+    from cpgnn.run import load_run, predictions
+
+    check_table_path(out)
+    if edges is None and features is not None:
+        raise must_be("'--features'", "come with the edges of a graph", "no edges")
+    fitted = load_run(run)
+    graph = None
+    if edges is not None:
+        graph = opt.read(
+            edges, None, features, strict_ids=strict_ids, impute=impute, one_hot=one_hot
+        ).graph
+    opt.use_threads(threads, graph or fitted.graph)
+    table = predictions(fitted.classifier, graph, fitted.split if graph is None else None)
+    write_table(out, table)
+    print(f"{len(table):,} nodes written to {out}")

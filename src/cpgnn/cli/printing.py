@@ -1,0 +1,142 @@
+"""What commands print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cpgnn.graph import Graph
+from cpgnn.homophily import compatibility_matrix, homophily_ratio
+from cpgnn.metrics import Scored
+from cpgnn.run import Run
+
+WIDEST = 12
+"""Matrices of more classes than this are left to their files."""
+
+
+def console() -> Console:
+    """Standard output; as wide as it needs to be where it is not a terminal."""
+    plain = Console(highlight=False)
+    return plain if plain.is_terminal else Console(highlight=False, width=160)
+
+
+def print_notices(graph: Graph) -> None:
+    for notice in graph.notices:
+        print(f"Note: {notice}", file=sys.stderr)
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """A table whose first column is text and whose others are numbers."""
+    made = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for i, column in enumerate(columns):
+        made.add_column(escape(column), justify="right" if i else "left", overflow="fold")
+    return made
+
+
+def matrix_table(title: str, matrix: np.ndarray, names: list[str]) -> Table:
+    made = table("", *names, title=title)
+    for name, row in zip(names, matrix, strict=True):
+        cells = ("–" if np.isnan(value) else f"{value:.2f}" for value in row)
+        made.add_row(escape(name), *cells)
+    return made
+
+
+def print_run(run: Run, out: Path) -> None:
+    to, classifier = console(), run.classifier
+    names = [str(name) for name in classifier.classes_]
+    to.print(f"Model: {_model_line(run)}")
+    if run.evaluation is None:
+        to.print("No test labels, so no scores: nothing was held out.")
+    else:
+        to.print(_scores(run))
+        to.print(_per_class(run))
+    if len(names) <= WIDEST:
+        title = "Of the edges of a class (row), the share that leads to each class (column)"
+        to.print(matrix_table(title, classifier.edge_frequency_, names))
+    to.print(f"Written to {escape(str(out))}: predictions, matrices, metrics, model.")
+
+
+def _model_line(run: Run) -> str:
+    classifier = run.classifier
+    line = str(classifier.architecture_)
+    if classifier.num_layers_ == 0:
+        line += "; its prior alone was best on the validation nodes, so no propagation is used"
+    if run.refitted:
+        line += "; refitted on all labels (scores are from before)"
+    return line
+
+
+def _scores(run: Run) -> Table:
+    evaluation = run.evaluation
+    assert evaluation is not None
+    rows = [
+        ("accuracy", evaluation.accuracy),
+        ("always the largest class", evaluation.majority),
+        ("macro-F1", evaluation.macro_f1),
+    ]
+    if evaluation.roc_auc and evaluation.average_precision:
+        rows.append((f"ROC-AUC of {evaluation.positive}", evaluation.roc_auc))
+        rows.append((f"average precision of {evaluation.positive}", evaluation.average_precision))
+        for k, scored in (evaluation.precision_at or {}).items():
+            rows.append((f"precision at {k}", scored))
+    made = table("on held-out nodes", "value", "95 % interval", "n", title="Scores")
+    for name, scored in rows:
+        made.add_row(escape(name), *_cells(scored))
+    return made
+
+
+def _per_class(run: Run) -> Table:
+    evaluation = run.evaluation
+    assert evaluation is not None
+    heads = ("precision", "95 % interval", "n", "recall", "95 % interval", "n")
+    made = table("class", *heads, title="Per class")
+    for name in evaluation.precision:
+        precision, recall = evaluation.precision[name], evaluation.recall[name]
+        made.add_row(escape(name), *_cells(precision), *_cells(recall))
+    return made
+
+
+def _cells(scored: Scored) -> tuple[str, str, str]:
+    if np.isnan(scored.value):
+        return "–", "–", str(scored.n)
+    return f"{scored.value:.3f}", f"{scored.low:.3f} – {scored.high:.3f}", f"{scored.n:,}"
+
+
+def print_stats(graph: Graph) -> None:
+    to = console()
+    made = table("", "", title="Graph")
+    degrees = np.diff(graph.adjacency.indptr)
+    rows = [
+        ("nodes", f"{graph.num_nodes:,}"),
+        ("edges", f"{graph.num_edges:,}"),
+        ("self-loops set aside", f"{len(graph.self_loops):,}"),
+        ("weighted", "yes" if graph.is_weighted else "no"),
+        ("isolated nodes", f"{int((degrees == 0).sum()):,}"),
+        ("degree: median, largest", f"{np.median(degrees):g}, {degrees.max(initial=0):,}"),
+        ("features", f"{graph.num_features:,}" if graph.num_features else "none"),
+        ("labelled nodes", f"{int((graph.labels >= 0).sum()):,}"),
+    ]
+    if graph.num_classes:
+        h, with_loops = homophily_ratio(graph), homophily_ratio(graph, self_loops=True)
+        rows.append(("homophily ratio h", f"{h:.3f}"))
+        rows.append(("h with self-loops", f"{with_loops:.3f}"))
+    for name, value in rows:
+        made.add_row(name, value)
+    to.print(made)
+    if not graph.num_classes:
+        to.print("No labels: homophily and the compatibility matrix need --labels.")
+        return
+    names = [str(name) for name in graph.class_names]
+    sizes = table("class", "labelled nodes", title="Classes")
+    counts = np.bincount(graph.labels[graph.labels >= 0], minlength=len(names))
+    for name, count in zip(names, counts, strict=True):
+        sizes.add_row(escape(name), f"{count:,}")
+    to.print(sizes)
+    title = "H: of the edges of a class (row), the share that leads to each class (column)"
+    to.print(matrix_table(title, compatibility_matrix(graph), names))

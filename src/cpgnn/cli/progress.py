@@ -1,0 +1,56 @@
+"""A progress bar for training; silent where standard error is not a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from cpgnn.classifier import Begin
+    from cpgnn.training import Epoch, Observer
+
+
+@contextmanager
+def progress_bar() -> Iterator[Begin]:
+    """Hands out `begin(name, epochs)`, which draws one bar for each piece of training."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description:<22}"),
+        BarColumn(),
+        TextColumn("{task.completed:>5.0f}/{task.total:.0f} epochs"),
+        TextColumn("{task.fields[state]:<34}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+
+        def begin(name: str, epochs: int) -> Observer:
+            for earlier in bars.tasks:  # it may have stopped early
+                bars.update(earlier.id, total=earlier.completed)
+            task = bars.add_task(name, total=epochs, state="")
+            done = 0
+
+            def observe(epoch: Epoch) -> None:
+                nonlocal done
+                done += 1
+                if done % 10 == 0 or done == epochs:
+                    state = f"loss {epoch.loss:6.3f}  validation {epoch.score:.3f}"
+                    bars.update(task, completed=done, state=state)
+
+            return observe
+
+        yield begin
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A spinner beside `what`; silent where standard error is not a terminal."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(what):
+            yield
+    else:
+        yield

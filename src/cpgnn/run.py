@@ -1,0 +1,252 @@
+"""A run: a user's graph fitted, measured on held-out labels and kept as a folder.
+
+`fit_run` is all of `cpgnn fit` but the reading and the printing; `load_run` opens the folder.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+import cpgnn
+from cpgnn.classifier import Begin, CPGNNClassifier
+from cpgnn.errors import InputError, must_be
+from cpgnn.graph import Graph
+from cpgnn.io import (
+    LoadedGraph,
+    atomic_folder,
+    check_free,
+    read_graph_npz,
+    write_graph,
+    write_table,
+)
+from cpgnn.metrics import Evaluation, evaluate
+from cpgnn.selection import Split, stratified_split
+
+CONFIG, GRAPH, MODEL = "config.json", "graph.npz", "model"
+NO_NODES = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A fitted classifier, what it is worth on the test nodes, and which labels it used how."""
+
+    classifier: CPGNNClassifier
+    split: Split
+    evaluation: Evaluation | None
+    positive: int | None
+    refitted: bool
+
+    @property
+    def graph(self) -> Graph:
+        return self.classifier.graph_
+
+
+def fit_run(
+    loaded: LoadedGraph,
+    classifier: CPGNNClassifier,
+    out: Path | str,
+    *,
+    test: float = 0.2,
+    positive: str | None = None,
+    refit: bool = False,
+    options: dict[str, Any] | None = None,
+    begin: Begin | None = None,
+) -> Run:
+    """Fits, evaluates on held-out labels and writes the folder `out`, whole or not at all.
+
+    With `refit`, the epochs that validation chose are repeated on all labels, for the predictions
+    only: the scores stay those of the model that did not see the test labels.
+    """
+    out = Path(out)
+    check_free(out)
+    graph = loaded.graph
+    split = choose_split(loaded, test=test, validation=classifier.validation, seed=classifier.seed)
+    target = _positive_class(graph, positive)
+    fitted = clone(classifier).fit(graph, split=split, begin=begin)
+    evaluation = None
+    if len(split.test):
+        P = fitted.predict_proba()[split.test]
+        names = [str(name) for name in graph.class_names]
+        evaluation = evaluate(P, graph.labels[split.test], names, positive=target)
+    if refit:
+        fitted = refitted(fitted, begin)
+    run = Run(fitted, split, evaluation, target, refit)
+    with atomic_folder(out) as partial:
+        _write(run, partial, options or {})
+    return run
+
+
+def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: int) -> Split:
+    """The split that the labels file names, or a stratified one; what is missing is drawn."""
+    labels = loaded.graph.labels
+    names = loaded.graph.class_names
+    counts = np.bincount(labels[labels >= 0], minlength=len(names))
+    if (counts > 0).sum() < 2:
+        raise must_be(
+            "The labels", "name at least two classes", f"{list(names) or 'no label at all'}"
+        )
+    if loaded.split is None:
+        if counts.min() < 2:
+            rare = names[int(counts.argmin())]
+            raise must_be(
+                "Every class",
+                "have at least two labelled nodes, one to train and one to validate",
+                f"{counts.min()} of class {rare!r}",
+                "Label more nodes of it, or leave it out.",
+            )
+        return stratified_split(labels, validation=validation, test=test, seed=seed)
+    part = np.where(labels < 0, "none", np.where(loaded.split == "", "train", loaded.split))
+    train, val, held_out = (np.flatnonzero(part == name) for name in ("train", "val", "test"))
+    if len(train) == 0:
+        raise must_be("The split column", "mark at least one labelled node 'train'", "none")
+    if len(val) == 0:
+        known = np.full(len(labels), -1)
+        known[train] = labels[train]
+        drawn = stratified_split(known, validation=validation, seed=seed)
+        train, val = drawn.train, drawn.val
+    return Split(train, val, held_out)
+
+
+def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassifier:
+    """The same model trained on every label, for as many epochs as validation chose."""
+    kept, architecture = fitted.kept_, fitted.architecture_
+    assert architecture is not None
+    labelled = np.flatnonzero(fitted.graph_.labels >= 0)
+    again = clone(fitted).set_params(prior=architecture.prior, num_layers=architecture.num_layers)
+    if kept is not None and kept.phase == 1:
+        again.set_params(num_layers=0, pretrain_epochs=kept.epoch, epochs=0)
+    elif kept is not None:
+        again.set_params(epochs=kept.epoch)
+    return again.fit(fitted.graph_, split=Split(labelled, NO_NODES, NO_NODES), begin=begin)
+
+
+def load_run(folder: Path | str) -> Run:
+    """Opens what `fit_run` wrote; scores are read from metrics.json by whoever wants them."""
+    folder = Path(folder)
+    if not (folder / CONFIG).is_file():
+        raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", "one without config.json")
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        positive, refit = config["positive"], bool(config["refit"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{folder / CONFIG} must be the JSON that 'cpgnn fit' writes. Got something else. "
+            "Fit again."
+        ) from None
+    graph = read_graph_npz(folder / GRAPH)
+    classifier = CPGNNClassifier.load(folder / MODEL, graph)
+    return Run(classifier, classifier.split_, None, positive, refit)
+
+
+def predictions(
+    classifier: CPGNNClassifier, graph: Graph | None = None, split: Split | None = None
+) -> pd.DataFrame:
+    """One row a node: id, class, label, split, and `p_<class>` for every class."""
+    P = classifier.predict_proba(graph)
+    graph = graph or classifier.graph_
+    names = np.array([str(name) for name in classifier.classes_], dtype=object)
+    part = np.full(graph.num_nodes, "", dtype=object)
+    if split is not None:
+        part[split.train], part[split.val], part[split.test] = "train", "val", "test"
+    own = np.array([str(name) for name in graph.class_names] + [""], dtype=object)
+    table = {
+        "id": graph.node_ids.astype(str),
+        "class": names[P.argmax(axis=1)],
+        "label": own[graph.labels],
+        "split": part,
+    }
+    table |= {f"p_{name}": P[:, i] for i, name in enumerate(names)}
+    return pd.DataFrame(table)
+
+
+def review_list(table: pd.DataFrame, positive: str) -> pd.DataFrame:
+    """The nodes without a label, most probably `positive` first: where to look next."""
+    unlabelled = table[table["label"] == ""]
+    ranked = unlabelled.sort_values([f"p_{positive}", "id"], ascending=[False, True])
+    columns = ["rank", "id", "class", f"p_{positive}"]
+    return ranked.assign(rank=np.arange(1, len(ranked) + 1))[columns]
+
+
+def matrix_table(matrix: np.ndarray, class_names: list[str]) -> pd.DataFrame:
+    """A class matrix with the names of its rows in the first column."""
+    frame = pd.DataFrame(matrix, columns=class_names)
+    frame.insert(0, "class", class_names)
+    return frame
+
+
+def _positive_class(graph: Graph, positive: str | None) -> int | None:
+    names = [str(name) for name in graph.class_names]
+    if positive is None:
+        return 1 if len(names) == 2 else None
+    if positive not in names:
+        raise must_be("'--positive'", f"be one of the classes {', '.join(names)}", repr(positive))
+    return names.index(positive)
+
+
+def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
+    classifier = run.classifier
+    names = [str(name) for name in classifier.classes_]
+    table = predictions(classifier, split=run.split)
+    write_table(folder / "predictions.csv", table)
+    write_table(folder / "predictions.parquet", table)
+    if run.positive is not None:
+        write_table(folder / "review.csv", review_list(table, names[run.positive]))
+    write_table(folder / "compatibility.csv", matrix_table(classifier.compatibility_, names))
+    write_table(folder / "edge_frequency.csv", matrix_table(classifier.edge_frequency_, names))
+    write_table(folder / "history.csv", classifier.history_)
+    metrics = summary(run)
+    (folder / "metrics.json").write_text(_json(metrics), encoding="utf-8")
+    config = {
+        "cpgnn_version": cpgnn.__version__,
+        "options": options,
+        "positive": run.positive,
+        "refit": run.refitted,
+        "architecture": asdict(classifier.architecture_) if classifier.architecture_ else None,
+        "settings": asdict(classifier.settings_),
+        "notices": list(run.graph.notices),
+    }
+    (folder / CONFIG).write_text(_json(config), encoding="utf-8")
+    classifier.save(folder / MODEL)
+    write_graph(folder / GRAPH, replace(run.graph, notices=()))
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """What metrics.json holds."""
+    classifier, kept = run.classifier, run.classifier.kept_
+    trained = run.classifier.num_layers_ > 0
+    return {
+        "model": str(classifier.architecture_),
+        "num_layers": classifier.num_layers_,
+        "compatibility": "learned" if trained else "initial estimate, not trained",
+        "nodes": run.graph.num_nodes,
+        "edges": run.graph.num_edges,
+        "labelled": {
+            "train": len(run.split.train),
+            "val": len(run.split.val),
+            "test": len(run.split.test),
+        },
+        "kept_epoch": None if kept is None else asdict(kept),
+        "trials": [
+            {key: _finite(value) for key, value in row.items()}
+            for row in classifier.trials_.to_dict("records")
+        ],
+        "test": None if run.evaluation is None else run.evaluation.as_dict(),
+    }
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _json(value: Any) -> str:
+    def plain(item: Any) -> Any:
+        return item.item() if isinstance(item, np.generic) else str(item)
+
+    return json.dumps(value, indent=2, ensure_ascii=False, default=plain) + "\n"

@@ -1,0 +1,196 @@
+"""A fitted model as a folder: weights as safetensors, everything else as JSON. No pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+import cpgnn
+from cpgnn.architecture import Architecture
+from cpgnn.border import as_array
+from cpgnn.errors import InputError, must_be
+from cpgnn.features import FeatureScaler
+from cpgnn.graph import Graph
+from cpgnn.io import atomic_folder
+from cpgnn.selection import Split
+from cpgnn.settings import Settings
+from cpgnn.training import Epoch
+
+if TYPE_CHECKING:
+    from cpgnn.classifier import CPGNNClassifier
+
+FORMAT = 1
+"""Raised when a model written by this version cannot be read by an older one."""
+CONFIG, WEIGHTS = "model.json", "weights.safetensors"
+LARGEST_CONFIG = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes a model was built for."""
+
+    num_nodes: int
+    num_features: int | None
+    num_classes: int
+
+
+def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
+    """Writes `folder`, whole or not at all."""
+    if classifier.architecture_ is None:
+        raise must_be(
+            "The prior",
+            "be a built-in one to be saved",
+            "a custom module",
+            "Save its weights yourself: torch.save(classifier.model_.state_dict(), …).",
+        )
+    names = [_json_name(name) for name in classifier.graph_.class_names]
+    graph, scaler = classifier.graph_, classifier.scaler_
+    kept = classifier.kept_
+    config = {
+        "format": FORMAT,
+        "cpgnn_version": cpgnn.__version__,
+        "shape": asdict(Shape(graph.num_nodes, graph.num_features, graph.num_classes)),
+        "architecture": asdict(classifier.architecture_),
+        "num_layers": classifier.num_layers_,
+        "settings": asdict(classifier.settings_),
+        "parameters": {k: v for k, v in classifier.get_params().items() if not callable(v)},
+        "class_names": names,
+        "nodes": classifier.nodes_,
+        "scaling": scaler.kind,
+        "validation_score": classifier.validation_score_,
+        "kept": None if kept is None else asdict(kept),
+    }
+    tensors = {
+        f"model.{name}": tensor.detach().cpu().contiguous()
+        for name, tensor in classifier.model_.state_dict().items()
+    }
+    for name, array in _arrays(classifier).items():
+        tensors[name] = torch.tensor(array)
+    with atomic_folder(folder) as partial:
+        (partial / CONFIG).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+        save_file(tensors, partial / WEIGHTS)
+
+
+def _arrays(classifier: CPGNNClassifier) -> dict[str, np.ndarray]:
+    arrays = {
+        "compatibility": classifier.compatibility_,
+        "initial_compatibility": classifier.initial_compatibility_,
+        "edge_frequency": classifier.edge_frequency_,
+        "scaler.mean": classifier.scaler_.mean,
+        "scaler.std": classifier.scaler_.std,
+        "split.train": classifier.split_.train,
+        "split.val": classifier.split_.val,
+        "split.test": classifier.split_.test,
+    }
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) -> CPGNNClassifier:
+    """Reads what `save_model` wrote; every size is checked before anything is built from it."""
+    config = _read_config(folder)
+    tensors = _read_weights(folder / WEIGHTS)
+    try:
+        shape = Shape(**config["shape"])
+        architecture = Architecture(**config["architecture"])
+        _check_shapes(folder, shape, architecture, tensors)
+        classifier = cls(**config["parameters"])
+        model = architecture.build(shape)
+        weights = {
+            k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")
+        }
+        model.load_state_dict(weights)
+        model.num_layers = int(config["num_layers"])
+        classifier.model_ = model.eval()
+        classifier.architecture_, classifier.num_layers_ = architecture, model.num_layers
+        classifier.settings_ = Settings(**config["settings"])
+        arrays = {k: v.numpy() for k, v in tensors.items() if not k.startswith("model.")}
+        classifier.scaler_ = FeatureScaler(
+            config["scaling"],
+            shape.num_features,
+            arrays.get("scaler.mean"),
+            arrays.get("scaler.std"),
+        )
+        classifier.compatibility_ = arrays["compatibility"]
+        classifier.initial_compatibility_ = arrays.get("initial_compatibility")
+        classifier.edge_frequency_ = arrays["edge_frequency"]
+        classifier.split_ = Split(*(arrays[f"split.{part}"] for part in ("train", "val", "test")))
+        classifier.nodes_ = str(config["nodes"])
+        classifier.kept_ = Epoch(**config["kept"]) if config["kept"] else None
+        classifier.n_features_in_ = shape.num_features or 0
+        classifier.validation_score_ = float(config["validation_score"])
+        names = tuple(config["class_names"])
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise _foreign(folder, str(error).splitlines()[0]) from None
+    classifier.classes_ = as_array(names)
+    if graph is not None:
+        classifier.graph_ = graph
+    return classifier
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    if not path.is_file():
+        raise must_be(
+            f"{folder}", f"be a model folder with {CONFIG} and {WEIGHTS}", "a folder without them"
+        )
+    if path.stat().st_size > LARGEST_CONFIG:
+        raise must_be(f"{path}", f"be at most {LARGEST_CONFIG} bytes", path.stat().st_size)
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+        written = int(config["format"])
+    except (ValueError, KeyError, TypeError):
+        raise _foreign(folder, f"{CONFIG} is not the JSON that cpgnn writes") from None
+    if written > FORMAT:
+        raise must_be(
+            f"{path}",
+            f"have model format {FORMAT} or older",
+            f"format {written}, written by cpgnn {config.get('cpgnn_version')}",
+            "Upgrade cpgnn to read it.",
+        )
+    return dict(config)
+
+
+def _read_weights(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise _foreign(path.parent, f"{path.name}: {error}") from None
+
+
+def _weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The tensors that are the model's, under its own names for them."""
+    names = [name for name in tensors if name.startswith("model.")]
+    return {name.removeprefix("model."): tensors[name] for name in names}
+
+
+def _check_shapes(
+    folder: Path, shape: Shape, architecture: Architecture, tensors: dict[str, torch.Tensor]
+) -> None:
+    """The weights that the configuration asks for are those in the file, before any is made."""
+    wanted = architecture.weight_shapes(shape)
+    found = {name: tuple(tensor.shape) for name, tensor in _weights(tensors).items()}
+    if wanted != found:
+        raise _foreign(folder, f"{CONFIG} describes weights {wanted}, {WEIGHTS} holds {found}")
+
+
+def _foreign(folder: Path, why: str) -> InputError:
+    return InputError(
+        f"{folder} must be a model folder written by cpgnn. Got one that is damaged or foreign: "
+        f"{why}. Fit and save the model again."
+    )
+
+
+def _json_name(name: Any) -> Any:
+    value = name.item() if isinstance(name, np.generic) else name
+    if not isinstance(value, str | int | float | bool):
+        raise must_be("A class name", "be text or a number to be saved", type(name).__name__)
+    return value
