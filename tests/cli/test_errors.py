@@ -1,0 +1,176 @@
+"""Bad input, in one table: one clear message, exit code 2, no traceback, nothing written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+FIT = "fit edges.csv --labels labels.csv --features features.csv --epochs 10 --prior mlp --layers 1"
+
+
+def write(name: str, content: str | bytes) -> Callable[[Path], None]:
+    data = content.encode() if isinstance(content, str) else content
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def line(name: str, number: int, content: str) -> Callable[[Path], None]:
+    """Replaces a line of a file (the first is 1)."""
+
+    def change(folder: Path) -> None:
+        lines = (folder / name).read_text().splitlines()
+        lines[number - 1] = content
+        (folder / name).write_text("\n".join(lines) + "\n")
+
+    return change
+
+
+def truncated_gz(folder: Path) -> None:
+    whole = gzip.compress((folder / "edges.csv").read_bytes())
+    (folder / "edges.csv.gz").write_bytes(whole[: len(whole) // 2])
+
+
+def full_folder(folder: Path) -> None:
+    (folder / "run").mkdir()
+    (folder / "run" / "precious.txt").write_text("keep me")
+
+
+def nothing(folder: Path) -> None:
+    pass
+
+
+BAD_FILES = {
+    "missing edges": (nothing, FIT.replace("edges.csv", "nowhere.csv"), r"nowhere\.csv"),
+    "missing labels": (nothing, FIT.replace("labels.csv", "nowhere.csv"), r"nowhere\.csv"),
+    "empty edges": (write("edges.csv", ""), FIT, r"edges\.csv.*empty"),
+    "binary edges": (write("edges.csv", bytes(range(256)) * 20), FIT, r"edges\.csv"),
+    "truncated gz": (truncated_gz, FIT.replace("edges.csv", "edges.csv.gz"), r"edges\.csv\.gz"),
+    "broken parquet": (
+        write("e.parquet", b"PAR1 nonsense PAR1"),
+        FIT.replace("edges.csv", "e.parquet"),
+        r"e\.parquet",
+    ),
+    "broken npz": (write("e.npz", b"PK\x03\x04"), FIT.replace("edges.csv", "e.npz"), r"e\.npz"),
+    "broken graphml": (
+        write("e.graphml", "<graphml><graph><node id='a'>"),
+        FIT.replace("edges.csv", "e.graphml"),
+        r"e\.graphml",
+    ),
+    "wrong encoding": (
+        write("labels.csv", "id,label\n000,caf\xe9\n".encode("latin-1")),
+        FIT,
+        "UTF-8",
+    ),
+    "ragged row": (line("edges.csv", 3, "000"), FIT, r"edges\.csv, line 3"),
+    "blank id": (line("edges.csv", 4, ",001"), FIT, r"edges\.csv, line 4"),
+    "wrong header": (write("labels.csv", "label\nbuyer\n"), FIT, r"labels\.csv"),
+    "NaN feature": (line("features.csv", 5, "003,nan,1,1,1,1"), FIT, r"features\.csv, line 5"),
+    "infinite feature": (line("features.csv", 5, "003,inf,1,1,1,1"), FIT, r"features\.csv, line 5"),
+    "text feature": (line("features.csv", 5, "003,red,1,1,1,1"), FIT, r"features\.csv.*x0"),
+    "infinite weight": (
+        write("edges.csv", "source,target,weight\n000,001,1\n001,002,inf\n"),
+        FIT,
+        r"edges\.csv, line 3",
+    ),
+    "negative weight": (
+        write("edges.csv", "source,target,weight\n000,001,-1\n"),
+        FIT,
+        r"edges\.csv, line 2",
+    ),
+    "labelled twice": (line("labels.csv", 9, "000,buyer"), FIT, r"labels\.csv.*line 9"),
+    "features twice": (line("features.csv", 9, "000,1,1,1,1,1"), FIT, r"features\.csv.*line 9"),
+    "one class": (write("labels.csv", "id,label\n000,buyer\n001,buyer\n"), FIT, "two classes"),
+    "one label in a class": (
+        write("labels.csv", "id,label\n000,buyer\n002,buyer\n001,seller\n"),
+        FIT,
+        "at least two labelled nodes.*seller",
+    ),
+    "no label at all": (write("labels.csv", "id,label\n000,\n001,\n"), FIT, "two classes"),
+    "full output folder": (full_folder, FIT, r"run.*(empty|exist)"),
+}
+
+BAD_FLAGS = {
+    "prior": ("--prior magic", "auto"),
+    "preset": ("--preset best", "default, paper, authors"),
+    "layers": ("--layers 0", "layers"),
+    "epochs": ("--epochs 0", "epochs"),
+    "epochs text": ("--epochs many", "epochs"),
+    "seed": ("--seed -1", "seed"),
+    "test": ("--test 20", r"Did you mean 0\.20"),
+    "negative test": ("--test -0.1", r"\[0, 1\)"),
+    "select-by": ("--select-by luck", "accuracy"),
+    "class-weight": ("--class-weight heavy", "balanced"),
+    "positive": ("--positive ghost", "buyer, seller"),
+    "threads": ("--threads 0", "threads"),
+    "impute": ("--impute guess", "median"),
+    "normalization": ("--normalization all", "'none', 'sym' or 'row'"),
+    "unknown flag": ("--frobnicate", "frobnicate"),
+}
+
+
+def check(done, files: Path, before: set[str], message: str) -> None:
+    assert done.code == 2, done
+    assert re.search(message, done.err, re.DOTALL | re.IGNORECASE), done.err
+    assert "Traceback" not in done.err
+    after = {str(path.relative_to(files)) for path in files.rglob("*")}
+    assert after == before, "something was written"
+
+
+def names(files: Path) -> set[str]:
+    return {str(path.relative_to(files)) for path in files.rglob("*")}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_file(cpgnn, files, case):
+    spoil, command, message = BAD_FILES[case]
+    spoil(files)
+    before = names(files)
+    check(cpgnn(*command.split(), "--out", "run"), files, before, message)
+
+
+@pytest.mark.parametrize("case", BAD_FLAGS)
+def test_bad_flag(cpgnn, files, case):
+    flag, message = BAD_FLAGS[case]
+    before = names(files)
+    check(cpgnn(*FIT.split(), "--out", "run", *flag.split()), files, before, message)
+
+
+def test_unwritable_output(cpgnn, files):
+    (files / "file").write_text("not a folder")
+    before = names(files)
+    check(cpgnn(*FIT.split(), "--out", "file/run"), files, before, "file")
+
+
+@pytest.mark.parametrize("case", ["foreign", "no weights", "damaged", "newer", "huge", "not a run"])
+def test_bad_model_folder(cpgnn, files, case):
+    assert cpgnn(*FIT.split(), "--out", "run").code == 0
+    config = files / "run/model/model.json"
+    values = json.loads(config.read_text())
+    message = "damaged or foreign"
+    if case == "foreign":
+        config.write_text('{"who": "somebody else"}')
+    elif case == "no weights":
+        (files / "run/model/weights.safetensors").unlink()
+    elif case == "damaged":
+        weights = files / "run/model/weights.safetensors"
+        weights.write_bytes(weights.read_bytes()[:100])
+    elif case == "newer":
+        config.write_text(json.dumps(values | {"format": 99}))
+        message = "Upgrade cpgnn"
+    elif case == "huge":
+        values["architecture"]["hidden"] = 10**12
+        config.write_text(json.dumps(values))
+    elif case == "not a run":
+        (files / "run/config.json").unlink()
+        message = "cpgnn fit"
+    before = names(files)
+    check(cpgnn("predict", "run", "--out", "p.csv"), files, before, message)
+
+
+def test_predictions_need_a_known_ending(cpgnn, files):
+    before = names(files)
+    check(cpgnn("predict", "run", "--out", "p.xlsx"), files, before, r"\.csv.*\.parquet")

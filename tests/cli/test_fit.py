@@ -1,0 +1,143 @@
+"""`cpgnn fit` from files to a folder."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+FAST = ("--prior", "mlp", "--layers", "1", "--epochs", "40")
+
+
+def fit(cpgnn, *more):
+    return cpgnn(
+        "fit", "edges.csv", "--labels", "labels.csv", "--features", "features.csv", *FAST, *more
+    )
+
+
+def test_writes_everything(cpgnn, files):
+    done = fit(cpgnn, "--out", "run")
+    assert done.code == 0, done.err
+    written = {path.name for path in (files / "run").iterdir()}
+    assert written == {
+        "predictions.csv",
+        "predictions.parquet",
+        "review.csv",
+        "compatibility.csv",
+        "edge_frequency.csv",
+        "metrics.json",
+        "history.csv",
+        "config.json",
+        "model",
+        "graph.npz",
+    }
+    table = pd.read_csv("run/predictions.csv", dtype={"id": str}, keep_default_na=False)
+    assert list(table.columns) == ["id", "class", "label", "split", "p_buyer", "p_seller"]
+    assert len(table) == 80
+    assert "007" in set(table["id"])
+    np.testing.assert_allclose(table["p_buyer"] + table["p_seller"], 1, atol=1e-9)
+    likely = np.where(table["p_buyer"] > table["p_seller"], "buyer", "seller")
+    assert (table["class"] == likely).all()
+    assert set(table["split"]) == {"train", "val", "test", ""}
+    assert (table["label"] == "").sum() == 40
+    assert ((table["split"] == "") == (table["label"] == "")).all()
+    pd.testing.assert_frame_equal(pd.read_parquet("run/predictions.parquet"), table)
+    frequency = pd.read_csv("run/edge_frequency.csv", index_col="class").to_numpy()
+    np.testing.assert_allclose(frequency.sum(axis=1), 1)
+    assert np.diagonal(frequency).max() < 0.5, "every edge joins opposites"
+
+
+def test_scores_are_those_of_the_test_nodes(cpgnn, files):
+    assert fit(cpgnn, "--out", "run").code == 0
+    table = pd.read_csv("run/predictions.csv", keep_default_na=False)
+    held_out = table[table["split"] == "test"]
+    scores = json.loads((files / "run/metrics.json").read_text())
+    accuracy = scores["test"]["accuracy"]
+    assert accuracy["n"] == len(held_out) == 8
+    assert accuracy["value"] == pytest.approx((held_out["class"] == held_out["label"]).mean())
+    assert accuracy["low"] <= accuracy["value"] <= accuracy["high"]
+
+
+def test_the_same_seed_gives_the_same_bytes(cpgnn, files):
+    assert fit(cpgnn, "--out", "one", "--seed", "3").code == 0
+    assert fit(cpgnn, "--out", "two", "--seed", "3").code == 0
+    assert fit(cpgnn, "--out", "three", "--seed", "4").code == 0
+    for name in ("predictions.csv", "predictions.parquet", "edge_frequency.csv", "history.csv"):
+        one, two = (files / run / name for run in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes(), name
+    assert (files / "one/predictions.csv").read_bytes() != (
+        files / "three/predictions.csv"
+    ).read_bytes()
+
+
+def test_test_labels_do_not_reach_the_model(cpgnn, files):
+    labels = pd.read_csv("labels.csv", dtype=str)
+    labels["split"] = np.where(
+        np.arange(40) < 20, "train", np.where(np.arange(40) < 30, "val", "test")
+    )
+    labels.to_csv("labels.csv", index=False)
+    assert fit(cpgnn, "--out", "one").code == 0
+    swap = {"buyer": "seller", "seller": "buyer"}
+    test = labels["split"] == "test"
+    labels.loc[test, "label"] = labels.loc[test, "label"].map(swap)
+    labels.to_csv("labels.csv", index=False)
+    assert fit(cpgnn, "--out", "two").code == 0
+    one, two = (pd.read_csv(f"{run}/predictions.csv") for run in ("one", "two"))
+    pd.testing.assert_frame_equal(one.drop(columns="label"), two.drop(columns="label"))
+
+
+def test_refit_uses_every_label_and_keeps_the_scores(cpgnn, files):
+    assert fit(cpgnn, "--out", "plain").code == 0
+    done = fit(cpgnn, "--out", "again", "--refit")
+    assert done.code == 0, done.err
+    assert "refitted" in done.out
+    plain, again = (
+        json.loads((files / run / "metrics.json").read_text()) for run in ("plain", "again")
+    )
+    assert plain["test"] == again["test"]
+    one, two = (pd.read_csv(f"{run}/predictions.csv") for run in ("plain", "again"))
+    assert not np.allclose(one["p_buyer"], two["p_buyer"])
+
+
+def test_positive_class_adds_a_ranked_review_list(cpgnn, files):
+    done = fit(cpgnn, "--out", "run", "--positive", "buyer")
+    assert done.code == 0
+    assert "ROC-AUC of buyer" in done.out
+    assert "precision at" in done.out
+    review = pd.read_csv("run/review.csv", dtype={"id": str})
+    table = pd.read_csv("run/predictions.csv", dtype={"id": str}, keep_default_na=False)
+    assert set(review["id"]) == set(table.loc[table["label"] == "", "id"])
+    assert review["p_buyer"].is_monotonic_decreasing
+    assert review["rank"].tolist() == list(range(1, 41))
+
+
+def test_auto_names_its_choice_and_its_trials(cpgnn, files):
+    done = cpgnn("fit", "edges.csv", "--labels", "labels.csv", "--out", "run", "--epochs", "20")
+    assert done.code == 0, done.err
+    trials = json.loads((files / "run/metrics.json").read_text())["trials"]
+    assert {trial["candidate"] for trial in trials} == {
+        "MLP-1",
+        "MLP-2",
+        "Cheby-1",
+        "Cheby-2",
+        "LINK-1",
+    }
+    best = max(trial["score"] for trial in trials)
+    assert trials[0]["score"] == best
+    assert f"Model: {trials[0]['candidate']}" in done.out
+
+
+def test_parquet_in_is_the_same_as_csv_in(cpgnn, files):
+    for name in ("edges", "labels", "features"):
+        dtype = {"source": str, "target": str, "id": str}
+        pd.read_csv(f"{name}.csv", dtype=dtype).to_parquet(f"{name}.parquet")
+    assert fit(cpgnn, "--out", "csv").code == 0
+    done = cpgnn(
+        *("fit", "edges.parquet", "--labels", "labels.parquet", "--features", "features.parquet"),
+        *(*FAST, "--out", "parquet"),
+    )
+    assert done.code == 0, done.err
+    one, two = (pd.read_csv(f"{run}/predictions.csv") for run in ("csv", "parquet"))
+    pd.testing.assert_frame_equal(one, two)

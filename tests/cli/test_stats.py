@@ -1,0 +1,24 @@
+"""`cpgnn stats` over hand-made files."""
+
+from __future__ import annotations
+
+
+def test_counts_and_matrix(cpgnn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # a-b, a-c join different classes; b-c the same; d is isolated; one self-loop, one repeat.
+    (tmp_path / "edges.csv").write_text("source,target\na,b\na,c\nb,c\nc,b\na,a\n")
+    (tmp_path / "labels.csv").write_text("id,label\na,x\nb,y\nc,y\nd,y\n")
+    done = cpgnn("stats", "edges.csv", "--labels", "labels.csv")
+    assert done.code == 0, done.err
+    lines = {" ".join(line.split()) for line in done.out.splitlines()}
+    assert {"nodes 4", "edges 3", "isolated nodes 1", "homophily ratio h 0.333"} <= lines
+    assert "h with self-loops 0.500" in lines
+    assert {"x 0.00 1.00", "y 0.50 0.50"} <= lines
+    assert "1 self-loop row was set aside" in done.err
+    assert "1 edge row repeated another and was collapsed" in done.err
+
+
+def test_without_labels(cpgnn, files):
+    done = cpgnn("stats", "edges.csv")
+    assert done.code == 0
+    assert "need --labels" in done.out
