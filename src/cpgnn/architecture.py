@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from cpgnn.border import Matrix
-from cpgnn.errors import must_be
+from cpgnn.errors import check_count, must_be
 from cpgnn.model import CPGNN
 from cpgnn.priors import ChebyPrior, LinkPrior, MLPPrior, Sizes, num_inputs
 
@@ -31,10 +31,9 @@ class Architecture:
     def __post_init__(self) -> None:
         if self.prior not in ("mlp", "cheby", "link"):
             raise must_be("'prior'", "be 'auto', 'mlp', 'cheby' or 'link'", repr(self.prior))
-        if self.num_layers < 0:
-            raise must_be("'num_layers'", "be at least 0", self.num_layers)
-        if self.hidden < 1:
-            raise must_be("'hidden'", "be at least 1", self.hidden)
+        check_count("'num_layers'", self.num_layers, least=0)
+        check_count("'hidden'", self.hidden, least=1)
+        check_count("'order'", self.order, least=0)
         if not 0 <= self.dropout < 1:
             raise must_be("'dropout'", "lie in [0, 1)", self.dropout)
         if self.normalization not in ("none", "sym", "row"):

@@ -29,7 +29,12 @@ def as_positions(what: str, values: Any) -> np.ndarray:
 
 
 def as_weights(weights: Any, count: int) -> np.ndarray:
-    values = np.asarray(weights, dtype=np.float64)
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.array(weights, dtype=object).ravel().tolist()
+        text = next((weight for weight in given if isinstance(weight, str)), given[0])
+        raise must_be("'weights'", "be numbers", repr(text)) from None
     if values.shape != (count,):
         raise must_be("'weights'", f"have one entry for each of {count} edges", values.shape)
     bad = ~np.isfinite(values) | (values < 0)
@@ -77,15 +82,21 @@ def simple_adjacency(
     upper = sp.coo_array((values, (low, high)), shape=(n, n)).tocsr()  # repeated rows are summed
     del low, high
     if upper.nnz < rows:
-        what = "edge row repeated another and was" if weights is None else "edge row was"
-        did = "collapsed" if weights is None else "added to the weight of an earlier one"
-        notices.append(_count(rows - upper.nnz, what, did))
+        notices.append(repeated_rows(rows - upper.nnz, weighted=weights is not None))
     if weights is None:
         upper.data[:] = 1
+    elif upper.nnz and upper.data.max() > np.finfo(np.float32).max:
+        raise must_be("The weights of an edge", "add up to at most 3.4e+38", upper.data.max())
     upper.data = upper.data.astype(np.float32, copy=False)
     A = sp.csr_array(upper + upper.T)
     A.sort_indices()
     return A, loops, notices
+
+
+def repeated_rows(count: int, *, weighted: bool) -> str:
+    """The notice for rows that join two nodes that an earlier row has joined."""
+    what = "edge row was" if weighted else "edge row repeated another and was"
+    return _count(count, what, "added to the weight of an earlier one" if weighted else "collapsed")
 
 
 def _count(count: int, what: str, did: str) -> str:
@@ -141,7 +152,7 @@ def as_labels(
     """Codes [n] and class names. With names, integers are codes; otherwise values are classes."""
     if labels is None:
         return np.full(n, -1, dtype=np.int64), tuple(class_names or ())
-    values = np.asarray(labels) if not isinstance(labels, pd.Series) else labels.to_numpy()
+    values = _label_values(labels)
     if values.shape != (n,):
         raise must_be("'labels'", f"have one entry for each of {n} nodes", values.shape)
     integers = np.issubdtype(values.dtype, np.integer)
@@ -150,19 +161,37 @@ def as_labels(
         if integers:
             return values.astype(np.int64), names
         codes = pd.Index(names, tupleize_cols=False).get_indexer(pd.Index(values))
-        unknown = (codes < 0) & ~pd.isna(values)
+        unknown = (codes < 0) & _known(values)
         if unknown.any():
-            raise must_be("A label", f"be one of {list(names)}", repr(values[unknown][0]))
+            raise must_be("A label", f"be one of {list(names)}", repr(values[unknown].tolist()[0]))
         return codes.astype(np.int64), names
     if integers:
         known = values >= 0
         names_array, codes = np.unique(values[known], return_inverse=True)
     else:
-        known = ~pd.isna(values)
+        known = _known(values)
         codes, names_array = pd.factorize(values[known], sort=True)
     full = np.full(n, -1, dtype=np.int64)
     full[known] = codes
     return full, tuple(names_array.tolist())
+
+
+def _label_values(labels: Any) -> np.ndarray:
+    if isinstance(labels, pd.Series):
+        nullable = labels.hasnans and pd.api.types.is_extension_array_dtype(labels.dtype)
+        return labels.to_numpy(dtype=object if nullable else None)  # else 4 would become 4.0
+    values = np.asarray(labels)
+    if values.dtype.kind == "U" and isinstance(labels, list | tuple):
+        return np.array(labels, dtype=object)  # NumPy has made NaN and -1 into text
+    return values
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    """Whether each label is one: not None, NaN or the number -1."""
+    known: np.ndarray = ~pd.isna(values)
+    if values.dtype.kind in "fO":
+        known[known] = values[known] != -1
+    return known
 
 
 def label_columns(labels: pd.DataFrame | pd.Series | None) -> tuple[np.ndarray, np.ndarray]:

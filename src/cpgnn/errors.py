@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 
 class CPGNNError(Exception):
     """Base of every error that the library raises on purpose."""
@@ -25,6 +27,14 @@ class GraphNotice(UserWarning):
 
 class NumericalNotice(UserWarning):
     """A numerical routine returned its best effort; the message says how good it is."""
+
+
+def check_count(what: str, count: object, *, least: int) -> None:
+    """Raises unless `count` is a whole number of at least `least`."""
+    if not isinstance(count, Integral):
+        raise must_be(what, "be a whole number", repr(count))
+    if count < least:
+        raise must_be(what, f"be at least {least}", count)
 
 
 def must_be(what: str, must: str, got: object, hint: str = "") -> InputError:

@@ -27,6 +27,7 @@ from cpgnn.border import (
     label_columns,
     normalized,
     pyg_features,
+    repeated_rows,
     simple_adjacency,
 )
 from cpgnn.errors import GraphNotice, must_be
@@ -81,6 +82,9 @@ class Graph:
                 f"lie between -1 (unknown) and {len(self.class_names) - 1}",
                 f"{self.labels.min()} to {self.labels.max()}",
             )
+        if len(set(self.class_names)) != self.num_classes:
+            twice = next(c for c in self.class_names if self.class_names.count(c) > 1)
+            raise must_be("'class_names'", "be unique", f"{twice!r} twice")
         if len(self.node_ids) != n:
             raise must_be("'node_ids'", f"name each of {n} nodes", f"{len(self.node_ids)} names")
         if not self.node_ids.is_unique:
@@ -126,7 +130,7 @@ class Graph:
 
     def matrix(self, kind: Matrix = "none") -> sp.csr_array:
         """A itself ("none"), D^-1/2 A D^-1/2 ("sym") or D^-1 A ("row"); isolated rows stay 0."""
-        return self._once(("matrix", kind), lambda: normalized(self.adjacency, self.degrees, kind))
+        return self.once(("matrix", kind), lambda: normalized(self.adjacency, self.degrees, kind))
 
     def view(self, device: Any = "cpu", dtype: Any = None) -> View:
         """All nodes of this graph as tensors on `device`; made once for each device and dtype."""
@@ -135,9 +139,10 @@ class Graph:
         from cpgnn.sparse import View
 
         device, dtype = torch.device(device), dtype or torch.float32
-        return self._once(("view", device, dtype), lambda: View(self, None, device, dtype))
+        return self.once(("view", device, dtype), lambda: View(self, None, device, dtype))
 
-    def _once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    def once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What `make` returns, made the first time and kept with the graph under `key`."""
         cache: dict[tuple[Any, ...], Any] = self.__dict__.setdefault("_cache", {})
         if key not in cache:
             cache[key] = make()
@@ -206,7 +211,9 @@ class Graph:
         n = count_nodes(source, target, num_nodes, node_ids, labels, features)
         values = None if weights is None else as_weights(weights, len(source))
         A, loops, notices = simple_adjacency(source, target, values, n)
-        set_aside = np.union1d(loops, np.asarray(self_loops, dtype=np.int64))
+        set_aside = np.union1d(loops, as_positions("'self_loops'", self_loops))
+        if len(set_aside) and set_aside[-1] >= n:
+            raise must_be("A self-loop", f"be at one of the {n} nodes", f"node {set_aside[-1]}")
         codes, names = as_labels(labels, n, class_names)
         graph = cls(
             adjacency=A,
@@ -225,8 +232,8 @@ class Graph:
     def from_scipy(cls, adjacency: Any, **rest: Any) -> Graph:
         """A graph from a scipy matrix [n, n].
 
-        A symmetric matrix is taken as it is. Any other is read as a list of edges, one a stored
-        entry, as in `from_edges`; all-ones matrices are unweighted.
+        A matrix that is symmetric (but for rounding) is taken as it is. Any other is read as a
+        list of edges, one a stored entry, as in `from_edges`; all-ones matrices are unweighted.
         """
         A = sp.coo_array(adjacency)
         if A.shape[0] != A.shape[1]:
@@ -234,7 +241,7 @@ class Graph:
         A.sum_duplicates()
         weighted = bool((A.data != 1).any())
         keep = np.ones(A.nnz, dtype=bool)
-        if abs(A - A.T).nnz == 0:  # both directions are there: one of them is enough
+        if _is_symmetric(A):  # both directions are there: one of them is enough
             keep = A.coords[0] <= A.coords[1]
         return cls.from_edges(
             A.coords[0][keep],
@@ -263,7 +270,8 @@ class Graph:
         if features is not None:
             parts.append(features.index.to_series())
         parts = [part for part in parts if len(part)]
-        codes, ids = pd.factorize(pd.concat(parts, ignore_index=True), use_na_sentinel=True)
+        every = pd.concat(parts, ignore_index=True) if parts else pd.Series(dtype=object)
+        codes, ids = pd.factorize(every, use_na_sentinel=True)
         if (codes < 0).any():
             raise must_be("A node id", "not be missing", "an empty id in edges, labels or features")
         m, n = len(edges), len(ids)
@@ -276,7 +284,7 @@ class Graph:
                 raise must_be(
                     "'features'", f"have one row for each of the {n} nodes", f"{len(features)} rows"
                 )
-            X = features.reindex(index).to_numpy(dtype=np.float32)
+            X = features.reindex(index).to_numpy()
         return cls.from_edges(
             codes[:m],
             codes[m : 2 * m],
@@ -329,19 +337,26 @@ class Graph:
         n = int(data.num_nodes)
         A = sp.coo_array((values, (ends[0], ends[1])), shape=(n, n))
         A.sum_duplicates()
+        repeated = ends.shape[1] - A.nnz
         if weight is None:
             A.data[:] = 1
         X = data.x
         if X is not None:
             X = pyg_features(X)
         y = None if data.y is None else data.y.cpu().numpy().ravel()
-        return cls.from_scipy(
+        graph = cls.from_scipy(
             A,
             features=X,
             labels=y,
             node_ids=getattr(data, "node_ids", None),
             class_names=getattr(data, "class_names", None),
+            self_loops=getattr(data, "self_loops", ()),
         )
+        if repeated:
+            notice = repeated_rows(repeated, weighted=weight is not None)
+            warnings.warn(notice, GraphNotice, stacklevel=2)
+            graph = replace(graph, notices=(*graph.notices, notice))
+        return graph
 
     def to_pyg(self) -> Data:
         """A PyG `Data` with both directions of every edge; sparse features become a CSR tensor."""
@@ -362,4 +377,12 @@ class Graph:
             sparse = sp.issparse(self.features)
             data.x = csr_tensor(self.features) if sparse else torch.from_numpy(self.features)
         data.node_ids, data.class_names = list(self.node_ids), list(self.class_names)
+        if len(self.self_loops):
+            data.self_loops = torch.from_numpy(self.self_loops)
         return data
+
+
+def _is_symmetric(A: sp.coo_array) -> bool:
+    """A = Aᵀ, but for the rounding of products such as D^-½AD^-½."""
+    gap = abs(A - A.T)
+    return bool(gap.nnz == 0 or (gap - 1e-6 * (abs(A) + abs(A.T))).max() <= 0)

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from cpgnn.border import Matrix
-from cpgnn.errors import must_be
+from cpgnn.dense import centered_softmax
+from cpgnn.errors import check_count, must_be
 from cpgnn.graph import Graph
 from cpgnn.propagation import step
 from cpgnn.sparse import View
@@ -33,8 +34,7 @@ class CPGNN(nn.Module):
         normalization: Matrix = "none",
     ) -> None:
         super().__init__()
-        if num_layers < 0:
-            raise must_be("'num_layers'", "be at least 0", num_layers)
+        check_count("'num_layers'", num_layers, least=0)
         if normalization not in ("none", "sym", "row"):
             raise must_be("'normalization'", "be 'none', 'sym' or 'row'", repr(normalization))
         c = num_classes or _classes_of(prior, H_bar)
@@ -51,11 +51,13 @@ class CPGNN(nn.Module):
 
     def prior_logits(self, view: View) -> Tensor:
         """The prior's logits on a view. A prior without a `reach` is asked for all nodes."""
-        if view.nodes is None or getattr(self.prior, "reach", None) is not None:
-            target: Graph | View = view if hasattr(self.prior, "reach") else view.graph
-            return self.prior(target)
+        if getattr(self.prior, "reach", None) is not None:
+            return self.prior(view)
+        logits = self.prior(view.graph)
+        if view.nodes is None:
+            return logits
         rows = torch.from_numpy(view.nodes.astype(np.int64)).to(view.device)
-        return self.prior(view.graph).index_select(0, rows)
+        return logits.index_select(0, rows)
 
     def forward(self, graph: Graph | View) -> Tensor:
         view = self.view(graph)
@@ -64,13 +66,11 @@ class CPGNN(nn.Module):
         views = [view]
         for _ in range(self.num_layers):
             views.append(views[-1].wider)
-        uniform = 1 / self.num_classes
-        B_0 = torch.softmax(self.prior_logits(views[-1]), dim=1) - uniform
-        B = B_0
+        B = B_0 = centered_softmax(self.prior_logits(views[-1]))
         for here in reversed(views[:-1]):
             B_0 = here.take(B_0)
             B = step(here.operator(self.normalization), B_0, B, self.H_bar)
-        return B + uniform
+        return B + 1 / self.num_classes
 
     def view(self, graph: Graph | View) -> View:
         """`graph` as tensors where this model's weights are."""
@@ -80,10 +80,10 @@ class CPGNN(nn.Module):
 
 
 def _classes_of(prior: nn.Module, H_bar: np.ndarray | Tensor | None) -> int:
-    if H_bar is not None:
-        return len(H_bar)
     classes = getattr(prior, "num_classes", None)
     if not isinstance(classes, int):
+        if H_bar is not None:
+            return len(H_bar)
         raise must_be(
             "'num_classes'",
             "be given for a prior that does not say how many classes it has",

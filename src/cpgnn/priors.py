@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, relu
 
-from cpgnn.errors import must_be
+from cpgnn.dense import narrow_product
+from cpgnn.errors import check_count, must_be
 from cpgnn.graph import Graph
 from cpgnn.sparse import View, as_view
 
@@ -52,7 +53,7 @@ class MLPPrior(nn.Module):
     def forward(self, graph: Graph | View) -> Tensor:
         view = as_view(graph, self.W_1)
         R = view.features @ self.W_1
-        return relu(dropout(R, self.dropout, self.training)) @ self.W_2
+        return narrow_product(relu(dropout(R, self.dropout, self.training)), self.W_2)
 
 
 class LinkPrior(nn.Module):
@@ -82,7 +83,7 @@ class LinkPrior(nn.Module):
         R = view.adjacency_rows @ self.W_A
         if self.W_1 is not None:
             R = R + view.features @ self.W_1
-        return relu(dropout(R, self.dropout, self.training)) @ self.W_2
+        return narrow_product(relu(dropout(R, self.dropout, self.training)), self.W_2)
 
 
 class ChebyPrior(nn.Module):
@@ -106,8 +107,7 @@ class ChebyPrior(nn.Module):
     ) -> None:
         super().__init__()
         _check(sizes, hidden, dropout)
-        if order < 0:
-            raise must_be("'order'", "be at least 0", order)
+        check_count("'order'", order, least=0)
         self.hidden, self.dropout, self.num_classes = hidden, dropout, sizes.num_classes
         self.order, self.reach = order, 2 * order
         glorot = _Glorot(seed)
@@ -120,7 +120,7 @@ class ChebyPrior(nn.Module):
         outer = middle.widened(self.order)
         X = outer.dropped_features(self.dropout if self.training else 0.0)
         R = relu(chebyshev(middle, X @ self.W_1, self.order))
-        return chebyshev(view, R @ self.W_2, self.order)
+        return chebyshev(view, narrow_product(R, self.W_2), self.order)
 
 
 def chebyshev(view: View, Z: Tensor, order: int) -> Tensor:
@@ -164,8 +164,7 @@ class _Glorot:
 
 
 def _check(sizes: Sizes, hidden: int, dropout: float) -> None:
-    if hidden < 1:
-        raise must_be("'hidden'", "be at least 1", hidden)
+    check_count("'hidden'", hidden, least=1)
     if not 0 <= dropout < 1:
         raise must_be("'dropout'", "lie in [0, 1)", dropout)
     if sizes.num_classes < 2:

@@ -8,10 +8,11 @@ a uniform place in that list. The product is H[y_v, y_u] · d[u], the algorithm'
 from __future__ import annotations
 
 import warnings
+from array import array
 from bisect import bisect
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, chain, islice
 from operator import mul
 from typing import Any, Literal
 
@@ -166,17 +167,17 @@ class _Growth:
         self.H: list[list[float]] = H.tolist()
         self.lone_weight = lone_weight
         self.uniforms = chain.from_iterable(_uniform_pairs(rng))
-        self.ends: list[list[int]] = [[] for _ in self.H]
-        """For each class: its nodes, each as often as it weighs."""
-        self.members: list[list[int]] = [[] for _ in self.H]
+        self.ends = [array("i") for _ in self.H]
+        """For each class: its nodes, each as often as it weighs; 4 bytes an end-point."""
+        self.members = [array("i") for _ in self.H]
         """For each class: its nodes of positive weight, once."""
-        self.rows: list[tuple[list[float], list[list[int]]]] = [([], []) for _ in self.H]
+        self.rows: list[tuple[list[float], list[array[int]]]] = [([], []) for _ in self.H]
         """For each class y: H[y, c] and ends[c] of the classes c that can be drawn."""
         self.lone: set[int] = set()
         """Nodes without an edge."""
         self.weight: list[int] | None = None
         """The weight of every node; counted when it is first needed, then kept."""
-        self.targets: list[int] = []
+        self.targets = array("i")
         """What each node was joined to when it came, node after node."""
         self.counts: list[int] = []
         """How many of the targets are whose."""
@@ -184,7 +185,7 @@ class _Growth:
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
         """Both ends of every edge."""
         source = np.repeat(np.arange(len(self.counts)), self.counts)
-        return source, np.array(self.targets, dtype=np.int64)
+        return source, np.asarray(self.targets)
 
     # -- one more node ---------------------------------------------------------------------------
 
@@ -201,7 +202,7 @@ class _Growth:
         """Add the next node with edges to m nodes, or as many as it can reach."""
         self._link(self._draw(m))
 
-    def _link(self, targets: dict[int, list[int]]) -> None:
+    def _link(self, targets: dict[int, array[int]]) -> None:
         """Add the next node with an edge to each target; {node: end-points of its class}."""
         v, degree = len(self.counts), len(targets)
         if self.lone or self.weight is not None:
@@ -216,7 +217,7 @@ class _Growth:
             self.lone.add(v)
         self._enter(v, degree or self.lone_weight)
 
-    def _add_end(self, u: int, pool: list[int]) -> None:
+    def _add_end(self, u: int, pool: array[int]) -> None:
         """One more edge for u; the first edge of a lone node may not change its weight."""
         if u in self.lone:
             self.lone.remove(u)
@@ -231,7 +232,7 @@ class _Growth:
         if not weight:
             return
         y = self.labels[u]
-        self.ends[y].extend(repeat(u, weight))
+        self.ends[y].extend(array("i", (u,)) * weight)
         self.members[y].append(u)
         if self.weight is not None:
             self.weight[u] = weight
@@ -243,11 +244,11 @@ class _Growth:
 
     # -- the draw ------------------------------------------------------------------------------
 
-    def _draw(self, m: int) -> dict[int, list[int]]:
+    def _draw(self, m: int) -> dict[int, array[int]]:
         """Up to m nodes for the next node v, one by one, new u ∝ H[y_v, y_u] · weight[u]."""
         y = self.labels[len(self.counts)]
         H_y, pools = self.rows[y]
-        chosen: dict[int, list[int]] = {}  # an ordered set: to draw a node again changes nothing
+        chosen: dict[int, array[int]] = {}  # an ordered set: to draw a node again changes nothing
         if not pools:
             return chosen
         # Every pool listed has a positive weight. With the total taken off the cumulative weights,
@@ -292,8 +293,9 @@ class _Growth:
 
     def _weights(self) -> list[int]:
         if self.weight is None:
-            ends = np.fromiter(chain.from_iterable(self.ends), dtype=np.int64)
-            self.weight = np.bincount(ends, minlength=len(self.labels)).tolist()
+            self.weight = np.bincount(
+                np.concatenate(self.ends), minlength=len(self.labels)
+            ).tolist()
         return self.weight
 
 

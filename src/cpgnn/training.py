@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from cpgnn.compatibility import (
     centering_penalty,
@@ -17,6 +17,7 @@ from cpgnn.compatibility import (
     estimate_compatibility,
     initial_H_bar,
 )
+from cpgnn.dense import mean_cross_entropy
 from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
@@ -43,6 +44,8 @@ class Epoch:
 Observer = Callable[[Epoch], None]
 StopRule = Callable[[Epoch, Callable[[], float]], bool]
 """Asked after every epoch, with a way to the validation loss: is it enough?"""
+KeepRule = Callable[[Epoch, Callable[[], float]], bool]
+"""Asked after every epoch, before the stop rule: is this the one to keep so far?"""
 
 
 @dataclass
@@ -88,11 +91,11 @@ class Target:
     def loss(self, logits: Tensor) -> Tensor:
         """Mean cross-entropy over the training nodes."""
         train = self.num_train
-        return cross_entropy(logits[:train], self.labels[:train], self.class_weight)
+        return mean_cross_entropy(logits[:train], self.labels[:train], self.class_weight)
 
     def validation_loss(self, logits: Tensor) -> float:
         train = self.num_train
-        return float(cross_entropy(logits[train:], self.labels[train:], self.class_weight))
+        return float(mean_cross_entropy(logits[train:], self.labels[train:], self.class_weight))
 
 
 class Best:
@@ -107,14 +110,18 @@ class Best:
         score = -np.inf if self.epoch is None else self.epoch.score
         better = epoch.score > score or (later_wins and epoch.score == score)
         if better or self.epoch is None:
-            self.epoch = epoch
-            self._live = live()
-            if len(self._copy) != len(self._live):
-                self._copy = [torch.empty_like(tensor) for tensor in self._live]
-            with torch.no_grad():
-                for copy, tensor in zip(self._copy, self._live, strict=True):
-                    copy.copy_(tensor)
+            self.take(epoch, live)
         return better
+
+    def take(self, epoch: Epoch, live: Callable[[], list[Tensor]]) -> None:
+        """Keeps this epoch in place of the one before."""
+        self.epoch = epoch
+        self._live = live()
+        if len(self._copy) != len(self._live):
+            self._copy = [torch.empty_like(tensor) for tensor in self._live]
+        with torch.no_grad():
+            for copy, tensor in zip(self._copy, self._live, strict=True):
+                copy.copy_(tensor)
 
     def restore(self) -> None:
         with torch.no_grad():
@@ -132,9 +139,11 @@ def descend(
     epochs: int,
     phase: int = 1,
     score: Score = accuracy,
+    loss_of: Callable[[Tensor], Tensor] | None = None,
     penalty: Callable[[], Tensor] | None = None,
     schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
     stop: StopRule | None = None,
+    keep: KeepRule | None = None,
     keep_moments: bool = False,
     later_wins: bool = False,
     first_competes: bool = False,
@@ -145,7 +154,10 @@ def descend(
     Where nothing is random, the pass that gives the loss also gives the validation score of the
     same weights, so an epoch is one pass. Epoch e is the state after e updates; the state before
     the first update competes only if asked to. Without validation nodes the last epoch is kept.
+    `loss_of` replaces the mean cross-entropy over the training nodes (by that over a batch, say),
+    and `keep` the highest score as the choice of the epoch.
     """
+    loss_of = loss_of or target.loss
     validated = len(target.labels) > target.num_train
     one_pass = not _mode_matters(model, forward, target.view)
 
@@ -164,7 +176,7 @@ def descend(
         else:
             seen = _evaluated(model, forward, target.view)
             logits = forward(target.view)
-        loss = target.loss(logits)
+        loss = loss_of(logits)
         epoch = Epoch(
             phase,
             updates,
@@ -175,11 +187,15 @@ def descend(
         if not epoch.loss < LARGEST_LOSS:
             raise _overflow(model, target, epoch)
         if updates > 0 or first_competes:
-            if validated or last:
+            validation_loss = partial(target.validation_loss, seen)
+            if keep is not None:
+                if keep(epoch, validation_loss):
+                    best.take(epoch, live)
+            elif validated or last:
                 best.offer(epoch, live, later_wins=later_wins or not validated)
             if observe is not None:
                 observe(epoch)
-            if stop is not None and stop(epoch, lambda: target.validation_loss(seen)):  # noqa: B023
+            if stop is not None and stop(epoch, validation_loss):
                 break
         if last:
             break
@@ -191,13 +207,16 @@ def descend(
 
 
 class Patience:
-    """Stops after so many epochs without a better score; a new one for every phase."""
+    """Stops after so many epochs without a better score; a new one for every phase.
 
-    def __init__(self, epochs: int) -> None:
-        self.epochs, self.best, self.since = epochs, -np.inf, 0
+    With `ties`, an epoch that equals the best starts the count again.
+    """
+
+    def __init__(self, epochs: int, *, ties: bool = False) -> None:
+        self.epochs, self.ties, self.best, self.since = epochs, ties, -np.inf, 0
 
     def __call__(self, epoch: Epoch, validation_loss: Callable[[], float]) -> bool:
-        if epoch.score > self.best:
+        if epoch.score > self.best or (self.ties and epoch.score == self.best):
             self.best, self.since = epoch.score, epoch.epoch
         return epoch.epoch - self.since >= self.epochs
 

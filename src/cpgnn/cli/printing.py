@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich import box
@@ -11,10 +12,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from cpgnn.compatibility import compatibility_error
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
 from cpgnn.metrics import Scored
 from cpgnn.run import Run
+
+if TYPE_CHECKING:
+    from cpgnn.demo import Demo
 
 WIDEST = 12
 """Matrices of more classes than this are left to their files."""
@@ -140,3 +145,31 @@ def print_stats(graph: Graph) -> None:
     to.print(sizes)
     title = "H: of the edges of a class (row), the share that leads to each class (column)"
     to.print(matrix_table(title, compatibility_matrix(graph), names))
+
+
+def print_demo(demo: Demo, picture: Path) -> None:
+    to = console()
+    graph = demo.graph
+    to.print(
+        f"A generated graph: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, "
+        f"{graph.num_classes} classes. Only {demo.homophily:.0%} of the edges stay within a class."
+    )
+    made = table("method", "accuracy", "95 % interval", "n", title="Test accuracy (10 % labels)")
+    for name, scored in demo.accuracy.items():
+        made.add_row(name, *_cells(scored))
+    to.print(made)
+    names = [str(name) for name in graph.class_names]
+    matrices = {
+        "True H": demo.true,
+        "Initial estimate": demo.initial,
+        "Learned by CPGNN": demo.learned,
+    }
+    side_by_side = Table.grid(padding=(0, 3))
+    side_by_side.add_row(*(matrix_table(title, H, names) for title, H in matrices.items()))
+    to.print(side_by_side)
+    to.print(
+        "H_ij: how likely an edge of class i leads to class j. "
+        f"Mean error per cell: {compatibility_error(demo.initial, demo.true):.3f} at the start, "
+        f"{compatibility_error(demo.learned, demo.true):.3f} learned."
+    )
+    to.print(f"Picture: {escape(str(picture))}")

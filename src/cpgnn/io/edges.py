@@ -45,7 +45,7 @@ class EdgeList:
     def place_of(self, position: int) -> str:
         """Where a node is first named, for a message."""
         if self.node_lines is not None:
-            return f"{self.path}, line {self.node_lines[position]:,}"
+            return f"{self.path}, line {self.node_lines[position]}"
         if self.origin is None:
             return str(self.path)
         row = first_row(self.source, self.target, position)

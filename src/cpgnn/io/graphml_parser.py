@@ -15,7 +15,7 @@ import numpy as np
 
 from cpgnn.errors import InputError
 from cpgnn.io.headers import MISSING
-from cpgnn.io.places import opened, wrong
+from cpgnn.io.places import first_line, opened, wrong
 
 
 @dataclass
@@ -154,4 +154,9 @@ def parse_graphml(path: Path) -> GraphMLParser:
                 "Write or download it again.",
                 line=error.lineno,
             ) from None
+        except (LookupError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            must = "be in an encoding that is known"
+            raise wrong(path, "GraphML", must, first_line(error), "Use UTF-8.", line=1) from None
     return reader

@@ -35,7 +35,7 @@ class Origin:
     def place(self, row: int) -> str:
         """`line 7`, found by reading the file again up to there, or `row 7` of Parquet."""
         line = self._line(row)
-        return f"row {row + 1:,}" if line is None else f"line {line:,}"
+        return f"row {row + 1}" if line is None else f"line {line}"
 
     def wrong(
         self, what: str, must: str, got: object, hint: str = "", *, row: int | None = None

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from cpgnn.io.places import opened, wrong
+from cpgnn.io.places import first_line, opened, wrong
 
 _SUFFIXES = (".parquet", ".pq")
 
@@ -31,12 +31,14 @@ def read_parquet(path: Path, *, ids: Sequence[int], numbers: bool) -> pa.Table:
     with opened(path) as stream:
         try:
             table = pq.read_table(pa.PythonFile(stream, mode="r"))
-        except (pa.ArrowException, OSError) as error:
-            reason = str(error).splitlines()[0]
+            table.validate(full=True)
+            names = table.column_names
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             hint = "Write or download it again."
+            reason = first_line(error).rpartition("'<Buffer>': ")[2]
             raise wrong(path, "A Parquet file", "be whole", f"'{reason}'", hint) from None
     table = table.select(
-        [i for i, name in enumerate(table.column_names) if not re.match("__index_level_", name)]
+        [i for i, name in enumerate(names) if not re.match("__index_level_", name)]
     ).replace_schema_metadata(None)
     for i, field in enumerate(table.schema):
         column = table.column(i)

@@ -30,9 +30,9 @@ def wrong(
     """ "FILE, line N: WHAT must MUST. Got GOT. HINT" — lines in text, rows in Parquet, from 1."""
     place = str(path)
     if line is not None:
-        place += f", line {line:,}"
+        place += f", line {line}"
     elif row is not None:
-        place += f", row {row:,}"
+        place += f", row {row}"
     return InputError(f"{place}: {must_be(what, must, got, hint)}")
 
 
@@ -64,11 +64,11 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             path,
             "A '.gz' file",
             "be complete and undamaged",
-            f"an unpacking error ({_first_line(error)})",
+            f"an unpacking error ({first_line(error)})",
             "Copy or download it again.",
         ) from None
     except OSError as error:
-        reason = error.strerror or _first_line(error)
+        reason = error.strerror or first_line(error)
         raise wrong(path, "The file", "be readable", reason.lower()) from None
 
 
@@ -78,8 +78,9 @@ def _what_else(first: bytes, content: str) -> tuple[str, str]:
     return content, "Rename it if it is not packed."
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, short enough for one of ours."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".")
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -12,12 +13,22 @@ from pathlib import Path
 
 import numpy as np
 
-from cpgnn.io.places import StrPath, opened, wrong
+from cpgnn.errors import InputError
+from cpgnn.io.places import StrPath, first_line, opened, wrong
 
 MAX_MEMBERS = 1000
 _CHUNK = 16 << 20
 _DEFLATE_RATIO = 1100  # deflate cannot shrink more than 1032-fold
 _KINDS = "biufUS"
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def memory_limit() -> int:
@@ -59,10 +70,11 @@ def _refusing(path: Path) -> Iterator[None]:
     """What zip, deflate and numpy say about a broken file, as an `InputError`."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        reason = (str(error) or "a broken member").splitlines()[0]
-        hint = "Write or download it again."
-        raise wrong(path, "An '.npz' file", "be a whole zip archive", reason, hint) from None
+    except InputError:
+        raise
+    except _BROKEN as error:
+        hint, must = "Write or download it again.", "be a whole zip archive"
+        raise wrong(path, "An '.npz' file", must, first_line(error), hint) from None
 
 
 Header = tuple[tuple[int, ...], bool, np.dtype]
@@ -84,8 +96,8 @@ def _header(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, size:
                 raise ValueError(f"format {version}")
             shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
         except ValueError as error:
-            reason = str(error).splitlines()[0]
-            raise wrong(path, f"Array {name!r}", "begin as a NumPy array", reason) from None
+            must = "begin as a NumPy array"
+            raise wrong(path, f"Array {name!r}", must, first_line(error)) from None
         begin = stream.tell()
     if dtype.kind not in _KINDS or dtype.hasobject:
         hint = "Python objects are never loaded." if dtype.hasobject else ""

@@ -17,7 +17,7 @@ from cpgnn.io.dialect import Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.headers import MISSING
 from cpgnn.io.origin import Origin
 from cpgnn.io.parquet import is_parquet, read_parquet
-from cpgnn.io.places import StrPath, opened, wrong
+from cpgnn.io.places import StrPath, first_line, opened, wrong
 
 BLOCK = 4 << 20
 _MARKS = sorted({"NaN", "-NaN"}.union(*((m, m.upper(), m.capitalize()) for m in MISSING)))
@@ -111,8 +111,7 @@ def _parse_text(path: Path, dialect: Dialect) -> pa.Table:
                     hint = "Put quotes around cells that contain the delimiter."
                     got = f"{len(row)} ({text[:60]!r})"
                     raise wrong(path, "A row", must, got, hint, line=line) from None
-        reason = str(error).splitlines()[0]
-        raise wrong(path, "A table", "be readable as CSV", reason) from None
+        raise wrong(path, "A table", "be readable as CSV", first_line(error)) from None
 
 
 def _is_utf8(text: str) -> bool:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from cpgnn.errors import must_be
 from cpgnn.io.atomic import atomic_write
-from cpgnn.io.places import StrPath, wrong
+from cpgnn.io.places import StrPath, first_line, wrong
 
 SUFFIXES = (".csv", ".parquet")
 
@@ -49,8 +49,8 @@ def _as_table(table: Any) -> pa.Table:
         try:
             table = pa.Table.from_pandas(table, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError) as error:
-            reason = str(error).splitlines()[0]
-            raise must_be("A table", "have one type in each column", reason) from None
+            must = "have one type in each column"
+            raise must_be("A table", must, first_line(error)) from None
     if not isinstance(table, pa.Table):
         must = "be a pyarrow Table or a pandas DataFrame"
         raise must_be("A table", must, type(table).__name__)
@@ -71,7 +71,7 @@ def _write_csv(table: pa.Table, file: Any) -> None:
     try:
         pacsv.write_csv(table, file, options)
     except pa.ArrowException as error:
-        raise must_be("A CSV column", "be text or numbers", str(error).splitlines()[0]) from None
+        raise must_be("A CSV column", "be text or numbers", first_line(error)) from None
 
 
 def _needs_quotes(column: pa.ChunkedArray) -> bool:

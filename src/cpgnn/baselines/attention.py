@@ -1,0 +1,123 @@
+"""Attention along the edges of a graph, on its CSR structure.
+
+PyG's GATConv gathers a vector for every edge and scatters it back; on Squirrel (8 heads × 8) a
+pass and its gradient take 880 ms. Sparse products take a tenth of that and give the same numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from cpgnn.baselines.operators import kept
+from cpgnn.sparse import View, csr_tensor
+
+SLOPE = 0.2
+"""What the leaky ReLU leaves of negative scores."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The E entries (i, j) of A + I, row by row, for attention with H heads.
+
+    Scores and weights are [E, H]. In products, H heads on n nodes are one head on H copies of the
+    graph, [H·n, H·n] with E entries for each.
+    """
+
+    copies: Tensor
+    """CSR [H·n, H·n] of ones."""
+    rows: Tensor
+    """i of every entry, [E]."""
+    columns: Tensor
+    """j of every entry, [E]."""
+    starts: Tensor
+    """Where each row begins, [n + 1]."""
+    mirror: Tensor
+    """The position of (j, i) for every (i, j), [E]."""
+
+    @classmethod
+    def of(cls, view: View, heads: int) -> Edges:
+        return kept(view, f"edges for {heads} heads", lambda: cls._make(view, heads))
+
+    @classmethod
+    def _make(cls, view: View, heads: int) -> Edges:
+        n = view.graph.num_nodes
+        A = sp.csr_array(view.graph.adjacency + sp.eye_array(n, dtype=np.float32))
+        A.sort_indices()
+        A.data[:] = 1
+        order = sp.csr_array((np.arange(A.nnz), A.indices, A.indptr), shape=A.shape)
+        rows = np.repeat(np.arange(n), np.diff(A.indptr))
+        arrays = (rows, A.indices, A.indptr, order.T.tocsr().data)
+        tensors = (torch.from_numpy(array.astype(np.int64)).to(view.device) for array in arrays)
+        copies = sp.csr_array(sp.block_diag([A] * heads, format="csr"))
+        return cls(csr_tensor(copies, view.device, view.dtype), *tensors)
+
+    def matrix(self, weight: Tensor) -> Tensor:
+        """The weights [E, H] as the values of the H copies."""
+        M = self.copies
+        values = weight.T.contiguous().view(-1)
+        return torch.sparse_csr_tensor(
+            M.crow_indices(), M.col_indices(), values, M.shape, check_invariants=False
+        )
+
+    def sums(self, values: Tensor) -> Tensor:
+        """Σ_j of the entries of every row i, [n, H]."""
+        return torch.segment_reduce(values, "sum", offsets=self.starts)
+
+
+class _Softmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, edges: Edges, receiver: Tensor, sender: Tensor) -> Tensor:
+        score = receiver.index_select(0, edges.rows).add_(sender.index_select(0, edges.columns))
+        slope = torch.ge(score, 0, out=torch.empty_like(score)).mul_(1 - SLOPE).add_(SLOPE)
+        score.mul_(slope)
+        top = torch.segment_reduce(score, "max", offsets=edges.starts)
+        weight = score.sub_(top.index_select(0, edges.rows)).exp_()
+        weight.div_(edges.sums(weight).index_select(0, edges.rows))
+        ctx.edges = edges
+        ctx.save_for_backward(weight, slope)
+        return weight
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor]:
+        edges: Edges = ctx.edges
+        weight, slope = ctx.saved_tensors
+        scaled = weight * grad
+        scaled.addcmul_(weight, edges.sums(scaled).index_select(0, edges.rows), value=-1)
+        scaled.mul_(slope)
+        return None, edges.sums(scaled), edges.sums(scaled.index_select(0, edges.mirror))
+
+
+class _Mix(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, edges: Edges, weight: Tensor, V: Tensor) -> Tensor:
+        ctx.edges = edges
+        ctx.save_for_backward(weight, V)
+        return edges.matrix(weight) @ V
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor]:
+        edges: Edges = ctx.edges
+        weight, V = ctx.saved_tensors
+        products = torch.sparse.sampled_addmm(edges.copies, grad, V.T.contiguous(), beta=0)
+        grad_weight = products.values().view(weight.shape[1], -1).T.contiguous()
+        # A + I is symmetric: the transpose has the same entries, each with its mirror's weight.
+        return None, grad_weight, edges.matrix(weight.index_select(0, edges.mirror)) @ grad
+
+
+def attention(edges: Edges, receiver: Tensor, sender: Tensor) -> Tensor:
+    """α_ij = softmax_j(leaky_relu(receiver_i + sender_j)) for every head, [n, H] -> [E, H]."""
+    return _Softmax.apply(edges, receiver, sender)
+
+
+def mix(edges: Edges, weight: Tensor, V: Tensor) -> Tensor:
+    """Σ_j α_ij V_j for every head: weights [E, H] and values [H·n, C] -> [H·n, C]."""
+    return _Mix.apply(edges, weight, V)

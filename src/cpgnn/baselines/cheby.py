@@ -1,0 +1,37 @@
+"""GCN-Cheby: the Chebyshev filters of Defferrard et al. (2016) as in Kipf and Welling's code."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn.functional import relu
+
+from cpgnn.baselines.dropout import dropped, dropped_features
+from cpgnn.graph import Graph
+from cpgnn.priors import ChebyPrior, Sizes, chebyshev
+from cpgnn.sparse import View, as_view
+
+
+class GCNCheby(ChebyPrior):
+    """R = conv(relu(conv(X))), conv(R) = Σ_{i ≤ order} T_i(L̃) R W_i, L̃ = -D^-½ A D^-½.
+
+    The prior of CPGNN-Cheby, with `dropout` on the input of both layers.
+    """
+
+    def __init__(
+        self,
+        sizes: Sizes,
+        *,
+        hidden: int = 64,
+        order: int = 2,
+        dropout: float = 0.5,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(sizes, hidden=hidden, order=order, dropout=dropout, seed=seed)
+
+    def forward(self, graph: Graph | View) -> Tensor:
+        view = as_view(graph, self.W_1)
+        middle = view.widened(self.order)
+        p = self.dropout if self.training else 0.0
+        X = dropped_features(middle.widened(self.order), p)
+        R = relu(chebyshev(middle, X @ self.W_1, self.order))
+        return chebyshev(view, dropped(R, p) @ self.W_2, self.order)

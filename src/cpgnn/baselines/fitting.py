@@ -1,0 +1,129 @@
+"""Training a baseline by its recipe, with the one loop that CPGNN trains with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from cpgnn.baselines.recipes import Recipe
+from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
+from cpgnn.graph import Graph
+from cpgnn.selection import Split
+from cpgnn.sparse import as_view
+from cpgnn.training import (
+    Best,
+    Epoch,
+    KeepRule,
+    Observer,
+    Patience,
+    StopRule,
+    Target,
+    Training,
+    descend,
+    seeded,
+)
+
+
+def train_baseline(
+    model: nn.Module,
+    graph: Graph,
+    split: Split,
+    recipe: Recipe,
+    seed: int = 0,
+    observe: Observer | None = None,
+) -> Training:
+    """Trains a model by a recipe and leaves it with the weights of the epoch the recipe keeps.
+
+    The graph's features are taken as they are: scale them with `FeatureScaler` first, as
+    `recipe.feature_scaling` says. Without validation nodes nothing stops training and the last
+    epoch is kept. The same seed gives the same weights on the same machine.
+    """
+    target = Target.of(as_view(graph, next(model.parameters())), split)
+    optimizer = _optimizer(model, recipe)
+    stop, keep = _rules(recipe, optimizer) if len(split.val) else (None, None)
+    schedule = None
+    if recipe.rate_steps is not None:
+        steps = recipe.rate_steps
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: 1 - 0.01 * max((step - 1) // steps, 0)
+        )
+    record, best = Training(), Best()
+
+    def seen(epoch: Epoch) -> None:
+        record.epochs.append(epoch)
+        if observe is not None:
+            observe(epoch)
+
+    with seeded(seed):
+        descend(
+            model,
+            model,
+            target,
+            optimizer,
+            best,
+            epochs=recipe.epochs,
+            loss_of=None if recipe.batch_size is None else _batches(target, recipe.batch_size),
+            schedule=schedule,
+            stop=stop,
+            keep=keep,
+            later_wins=True,
+            observe=seen,
+        )
+    best.restore()
+    model.eval()
+    record.kept = best.epoch
+    return record
+
+
+def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+    """Two groups: the weights that decay, and the others."""
+    groups: list[dict[str, Any]] = [
+        {"params": [], "weight_decay": recipe.weight_decay},
+        {"params": []},
+    ]
+    for name, weight in model.named_parameters():
+        decays = recipe.decayed is None or name.split(".")[0] in recipe.decayed
+        groups[0 if decays else 1]["params"].append(weight)
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=recipe.learning_rate, fused=True)
+    return torch.optim.Adam(groups, lr=recipe.learning_rate, eps=recipe.adam_epsilon, fused=True)
+
+
+def _rules(
+    recipe: Recipe, optimizer: torch.optim.Optimizer
+) -> tuple[StopRule | None, KeepRule | None]:
+    both = LossAndAccuracy(recipe.patience)
+    keeps: dict[str, KeepRule | None] = {
+        "best": None,
+        "last": lambda epoch, validation_loss: True,
+        "loss and accuracy": both.keep,
+    }
+    stops: dict[str, StopRule | None] = {
+        "never": None,
+        "rising loss": RisingLoss(recipe.patience, lambda: _penalty(optimizer)),
+        "loss or accuracy": both.stop,
+        "accuracy": Patience(recipe.patience, ties=True),
+    }
+    return stops[recipe.stop], keeps[recipe.keep]
+
+
+def _penalty(optimizer: torch.optim.Optimizer) -> float:
+    """Σ λ/2·‖W‖² over the weights that decay."""
+    group = optimizer.param_groups[0]
+    with torch.no_grad():
+        squares = sum(float(weight.square().sum()) for weight in group["params"])
+    return group["weight_decay"] / 2 * squares
+
+
+def _batches(target: Target, size: int) -> Callable[[Tensor], Tensor]:
+    """The mean cross-entropy over training nodes drawn anew each time."""
+
+    def loss(logits: Tensor) -> Tensor:
+        batch = torch.randperm(target.num_train)[:size].to(logits.device)
+        return cross_entropy(logits[batch], target.labels[batch])
+
+    return loss

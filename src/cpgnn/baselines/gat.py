@@ -1,0 +1,69 @@
+"""GAT (Veličković et al., 2018)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import elu
+
+from cpgnn.baselines.attention import Edges, attention, mix
+from cpgnn.baselines.dropout import dropped, dropped_features
+from cpgnn.baselines.operators import picked, whole
+from cpgnn.errors import must_be
+from cpgnn.graph import Graph
+from cpgnn.priors import Sizes, _check, _Glorot, num_inputs
+from cpgnn.sparse import View, as_view
+
+
+class GAT(nn.Module):
+    """R = att(elu(att(X W_1) + b_1) W_2) + b_2, att(Z)_i = Σ_j α_ij Z_j for every head.
+
+    α_ij = softmax_j(leaky_relu(a·Z_i + b·Z_j)) over the neighbours j of i and i itself. `heads`
+    heads of `hidden` units side by side, then one head for the output. X [n, F] or the identity;
+    W_1 [F or n, heads·hidden], W_2 [heads·hidden, c]. `dropout` acts on the input of both layers,
+    on α, and on the values Z_j that α weighs.
+    """
+
+    def __init__(
+        self,
+        sizes: Sizes,
+        *,
+        hidden: int = 8,
+        heads: int = 8,
+        dropout: float = 0.6,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        _check(sizes, hidden, dropout)
+        if heads < 1:
+            raise must_be("'heads'", "be at least 1", heads)
+        c = sizes.num_classes
+        self.heads, self.dropout, self.num_classes = heads, dropout, c
+        glorot = _Glorot(seed)
+        self.W_1 = glorot(num_inputs(sizes), hidden, blocks=heads)
+        self.receive_1, self.send_1 = glorot(hidden, 1, heads), glorot(hidden, 1, heads)
+        self.b_1 = nn.Parameter(torch.zeros(heads * hidden))
+        self.W_2 = glorot(heads * hidden, c)
+        self.receive_2, self.send_2 = glorot(c, 1), glorot(c, 1)
+        self.b_2 = nn.Parameter(torch.zeros(c))
+
+    def forward(self, graph: Graph | View) -> Tensor:
+        view = as_view(graph, self.W_1)
+        everything = whole(view)
+        p = self.dropout if self.training else 0.0
+        Z = dropped_features(everything, p) @ self.W_1
+        R = elu(attend(everything, Z, self.receive_1, self.send_1, p) + self.b_1)
+        Z = dropped(R, p) @ self.W_2
+        R = attend(everything, Z, self.receive_2, self.send_2, p) + self.b_2
+        return picked(view, R)
+
+
+def attend(view: View, Z: Tensor, receive: Tensor, send: Tensor, p: float) -> Tensor:
+    """Attention over Z [n, H·C], each head with its column of `receive` and `send` [C, H]."""
+    C, H = receive.shape
+    edges = Edges.of(view, H)
+    Z = Z.view(-1, H, C)
+    receiver, sender = (torch.einsum("nhc,ch->nh", Z, a) for a in (receive, send))
+    weight = dropped(attention(edges, receiver, sender), p)
+    values = dropped(Z.transpose(0, 1).reshape(-1, C), p)  # one head after the other
+    return mix(edges, weight, values).view(H, -1, C).transpose(0, 1).reshape(-1, H * C)

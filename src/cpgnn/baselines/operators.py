@@ -1,0 +1,76 @@
+"""What the baselines multiply with. Matrices belong to the graph, their tensors to a view of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from cpgnn.border import normalized
+from cpgnn.graph import Graph
+from cpgnn.sparse import SparseOperator, View
+
+_made: WeakKeyDictionary[View, dict[str, Any]] = WeakKeyDictionary()
+
+
+def kept(view: View, key: str, make: Callable[[], Any]) -> Any:
+    """What `make` returns, made the first time and kept as long as the view."""
+    made = _made.setdefault(view, {})
+    if key not in made:
+        made[key] = make()
+    return made[key]
+
+
+def whole(view: View) -> View:
+    """The view of all nodes of the same graph."""
+    return view if view.nodes is None else view.graph.view(view.device, view.dtype)
+
+
+def picked(view: View, values: Tensor) -> Tensor:
+    """Rows of `values` (on all nodes) that belong to the view."""
+    if view.nodes is None:
+        return values
+
+    def positions() -> Tensor:
+        return torch.from_numpy(np.asarray(view.nodes, dtype=np.int64)).to(view.device)
+
+    return values.index_select(0, kept(view, "positions", positions))
+
+
+def with_self_loops(view: View) -> SparseOperator:
+    """Â = D̃^-½ (A + I) D̃^-½ on all nodes, D̃ the degrees of A + I."""
+    everything = whole(view)
+    graph = everything.graph
+
+    def matrix() -> sp.csr_array:
+        A = sp.csr_array(graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32))
+        return normalized(A, graph.degrees + 1, "sym")
+
+    def operator() -> SparseOperator:
+        M = graph.once(("with self-loops",), matrix)
+        return SparseOperator.from_scipy(M, view.device, view.dtype, symmetric=True)
+
+    return kept(everything, "with self-loops", operator)
+
+
+def two_hops(graph: Graph) -> sp.csr_array:
+    """Pairs at distance exactly two: A² > 0, no edge and not the node itself; normalised "sym"."""
+
+    def matrix() -> sp.csr_array:
+        A = graph.adjacency
+        one = sp.csr_array((np.ones(A.nnz, dtype=np.float32), A.indices, A.indptr), shape=A.shape)
+        # Walks of length two end at distance 0, 1 or 2: whatever is not 0 or 1 is 2.
+        near = one + sp.eye_array(len(graph.labels), dtype=np.float32, format="csr")
+        two = sp.csr_array(one @ one)
+        two.data[:] = 1
+        two = sp.csr_array(two - two.multiply(near))
+        two.eliminate_zeros()
+        two.sort_indices()
+        return normalized(two, np.diff(two.indptr).astype(np.float64), "sym")
+
+    return graph.once(("two hops",), matrix)

@@ -1,0 +1,63 @@
+"""Dense operations on tall, narrow matrices [n, c], where c is a handful of classes.
+
+The usual kernels are made for wide matrices: with five columns a plain product takes five times
+as long as its transpose does, and a softmax along the short side ten times as long as along the
+long side. These compute the same values with the long side innermost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import cross_entropy
+
+
+def narrow_product(R: Tensor, W: Tensor) -> Tensor:
+    """R W for R [n, hidden] and a narrow W [hidden, c]; the result is stored by columns."""
+    return _NarrowProduct.apply(R, W)
+
+
+def centered_softmax(R: Tensor) -> Tensor:
+    """softmax(R) - 1/c along the rows of R [n, c]; the result is stored by rows."""
+    return _CenteredSoftmax.apply(R)
+
+
+def mean_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Mean over rows of -log softmax(logits)[label], weighted by class where asked."""
+    by_class = logits.t().contiguous().unsqueeze(0)
+    return cross_entropy(by_class, labels.unsqueeze(0), weight)
+
+
+class _NarrowProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, R: Tensor, W: Tensor) -> Tensor:
+        ctx.save_for_backward(R, W)
+        return (W.t() @ R.t()).t()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        R, W = ctx.saved_tensors
+        to_R = grad @ W.t() if ctx.needs_input_grad[0] else None
+        to_W = (grad.t() @ R).t() if ctx.needs_input_grad[1] else None
+        return to_R, to_W
+
+
+class _CenteredSoftmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, R: Tensor) -> Tensor:
+        B = torch.softmax(R.t().contiguous(), dim=0).t().contiguous()
+        B -= 1 / R.shape[1]
+        ctx.save_for_backward(B)
+        return B
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        (B,) = ctx.saved_tensors
+        P = B + 1 / B.shape[1]
+        weighted = P * grad
+        return weighted.sub_(P.mul_(weighted.sum(dim=1, keepdim=True)))

@@ -1,0 +1,57 @@
+"""Pictures with matplotlib, drawn without a display."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from cpgnn.io import atomic_write
+from cpgnn.metrics import Scored
+
+INK, BAR, BEST = "#222222", "#9db4c0", "#c1666b"
+
+
+def figure(width: float, height: float) -> Figure:
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def save(picture: Figure, path: Path) -> None:
+    with atomic_write(path) as file:
+        picture.savefig(file, format=path.suffix.removeprefix(".") or "png", dpi=150)
+
+
+def heatmap(axes: Axes, matrix: np.ndarray, names: Sequence[str], title: str) -> None:
+    """A class matrix: darker cells are larger, every cell says its value."""
+    top = max(float(np.nanmax(matrix)), 1e-9)
+    axes.imshow(matrix, cmap="Blues", vmin=0, vmax=top)
+    axes.set_title(title, fontsize=10, color=INK)
+    axes.set_xticks(range(len(names)), names, fontsize=8)
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.tick_params(length=0)
+    for (i, j), value in np.ndenumerate(matrix):
+        text = "–" if np.isnan(value) else f"{value:.2f}"
+        color = "white" if value > 0.6 * top else INK
+        axes.text(j, i, text, ha="center", va="center", fontsize=8, color=color)
+
+
+def score_bars(axes: Axes, scores: dict[str, Scored], title: str) -> None:
+    """One bar a method with its interval; the best one stands out."""
+    names, values = list(scores), [100 * scored.value for scored in scores.values()]
+    best = int(np.argmax(values))
+    colors = [BEST if i == best else BAR for i in range(len(names))]
+    below = [100 * (s.value - s.low) for s in scores.values()]
+    above = [100 * (s.high - s.value) for s in scores.values()]
+    bars: Any = axes.barh(names, values, color=colors, xerr=[below, above], ecolor=INK, capsize=3)
+    axes.bar_label(bars, [f"{value:.1f} %" for value in values], padding=6, fontsize=9)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 100)
+    axes.set_title(title, fontsize=10, color=INK)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,99 @@
+"""B̄^(K) against the closed form Σ_k A^k B̄^(0) H̄^k, and its gradient against finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.autograd import gradcheck
+
+from cpgnn.propagation import propagate, step
+from toys import Toy, array, toys
+from toys import toy as make
+
+SEEDS = st.integers(0, 2**16)
+LAYERS = [0, 1, 2, 3, 4]
+
+
+def random_inputs(toy: Toy, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(toy.n, toy.c)), rng.normal(size=(toy.c, toy.c)) / 2
+
+
+def closed_form(A: np.ndarray, B_0: np.ndarray, H_bar: np.ndarray, K: int) -> np.ndarray:
+    power = np.linalg.matrix_power
+    return sum(power(A, k) @ B_0 @ power(H_bar, k) for k in range(K + 1))
+
+
+@pytest.mark.parametrize("K", LAYERS)
+@given(toy=toys(), seed=SEEDS)
+def test_sparse_and_dense_against_the_closed_form(K, toy: Toy, seed):
+    B_0, H_bar = random_inputs(toy, seed)
+    expected = closed_form(toy.A, B_0, H_bar, K)
+    B, H = torch.from_numpy(B_0), torch.from_numpy(H_bar)
+    operator = toy.graph.view(dtype=torch.float64).operator()
+    np.testing.assert_allclose(array(propagate(operator, B, H, K)), expected, rtol=1e-9, atol=1e-9)
+    dense = torch.from_numpy(toy.A)
+    np.testing.assert_allclose(array(propagate(dense, B, H, K)), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(array(B), B_0)  # pure: its inputs stay as they were
+
+
+@pytest.mark.parametrize("K", LAYERS)
+def test_float32_keeps_five_digits(K):
+    toy = make(1, weighted=True)
+    B_0, H_bar = random_inputs(toy, 2)
+    operator = toy.graph.view().operator()
+    B = propagate(operator, torch.tensor(B_0).float(), torch.tensor(H_bar).float(), K)
+    expected = closed_form(toy.A, B_0, H_bar, K)
+    assert np.abs(array(B) - expected).max() <= 1e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("K", LAYERS)
+@given(toy=toys(), seed=SEEDS)
+def test_gradient_is_that_of_dense_autograd(K, toy: Toy, seed):
+    B_0, H_bar = random_inputs(toy, seed)
+    weights = torch.from_numpy(np.random.default_rng(seed + 1).normal(size=B_0.shape))
+    gradients = []
+    for A in (toy.graph.view(dtype=torch.float64).operator(), torch.from_numpy(toy.A)):
+        B = torch.tensor(B_0, requires_grad=True)
+        H = torch.tensor(H_bar, requires_grad=True)
+        (propagate(A, B, H, K) * weights).sum().backward()
+        gradients.append((B.grad, H.grad if K else torch.zeros(1)))
+    for ours, dense in zip(*gradients, strict=True):
+        np.testing.assert_allclose(array(ours), array(dense), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("K", LAYERS)
+@pytest.mark.parametrize("kind", ["none", "sym", "row"])
+def test_gradient_is_that_of_finite_differences(K, kind):
+    toy = make(5, n=6, weighted=True)
+    A = toy.graph.view(dtype=torch.float64).operator(kind)
+    B_0, H_bar = (torch.tensor(x, requires_grad=True) for x in random_inputs(toy, 4))
+    assert gradcheck(lambda B, H: propagate(A, B, H, K), (B_0, H_bar), atol=1e-6)
+
+
+def test_gradient_from_the_adjoint_by_hand():
+    """K = 1, L = ⟨G, B_0 + A B_0 H⟩: ∂L/∂B_0 = G + Aᵀ G Hᵀ and ∂L/∂H = (A B_0)ᵀ G."""
+    toy = make(7, weighted=True)
+    B_0, H_bar = random_inputs(toy, 8)
+    G = np.random.default_rng(9).normal(size=B_0.shape)
+    B, H = torch.tensor(B_0, requires_grad=True), torch.tensor(H_bar, requires_grad=True)
+    A = toy.graph.view(dtype=torch.float64).operator()
+    propagate(A, B, H, 1).backward(torch.from_numpy(G))
+    np.testing.assert_allclose(array(B.grad), G + toy.A.T @ G @ H_bar.T, atol=1e-10)
+    np.testing.assert_allclose(array(H.grad), (toy.A @ B_0).T @ G, atol=1e-10)
+
+
+def test_a_step_may_lead_from_many_nodes_to_few():
+    toy = make(2)
+    B, H_bar = random_inputs(toy, 1)
+    rows = np.array([3, 0])
+    narrow = step(
+        torch.from_numpy(toy.A[rows]),
+        torch.from_numpy(B[rows]),
+        torch.from_numpy(B),
+        torch.from_numpy(H_bar),
+    )
+    np.testing.assert_allclose(array(narrow), (B + toy.A @ B @ H_bar)[rows], atol=1e-10)
