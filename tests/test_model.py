@@ -41,7 +41,7 @@ def normalised(A: np.ndarray, kind: str) -> np.ndarray:
     }[kind]
 
 
-# -- forward ---------------------------------------------------------------------------------------
+# -- forward ----------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,7 +84,7 @@ def test_a_few_nodes_get_the_rows_of_the_whole_graph(
         assert len(field.nodes) < 60
 
 
-# -- loss and gradient -----------------------------------------------------------------------------
+# -- loss and gradient ----------------------------------------
 
 
 def loss_of(model: CPGNN, target: Target) -> torch.Tensor:
@@ -174,7 +174,7 @@ def test_gradient_against_dense_autograd(K, toy: Toy, seed):
         np.testing.assert_allclose(ours, array(weights[name].grad), rtol=1e-8, atol=1e-8)
 
 
-# -- any prior ---------------------------------------------------------------------------------------
+# -- any prior ----------------------------------------
 
 
 class Table(nn.Module):

@@ -109,6 +109,7 @@ def draw_demo(demo: Demo, path: Path) -> None:
         "Initial estimate": demo.initial,
         "Learned by CPGNN": demo.learned,
     }
+    top = max(float(matrix.max()) for matrix in panels.values())
     for column, (title, matrix) in enumerate(panels.items()):
-        heatmap(picture.add_subplot(grid[1, column]), matrix, names, title)
+        heatmap(picture.add_subplot(grid[1, column]), matrix, names, title, top)
     save(picture, path)

@@ -75,6 +75,9 @@ class Target:
     def of(cls, graph_view: View, split: Split, class_weight: str | None = None) -> Target:
         graph = graph_view.graph
         nodes = np.concatenate([split.train, split.val])
+        if nodes.max() >= graph.num_nodes:
+            what = f"be below the number of nodes ({graph.num_nodes})"
+            raise must_be("A position in the split", what, nodes.max())
         y = graph.labels[nodes]
         if (y < 0).any():
             unlabelled = graph.node_ids[nodes[y < 0][0]]
@@ -256,12 +259,13 @@ def train(
     )
     prior_group = optimizer.param_groups[0]
     score = validation_score(settings.select_by)
+    _check_score(score, target, settings.select_by)
     best = Best()
     with seeded(seed):
         # Phase 1. Ties go to the later epoch; L2 with weight λ has the gradient 2λW.
         prior_group["weight_decay"] = 2 * settings.prior_weight_decay
         only_prior = model.num_layers == 0
-        if settings.pretrain_epochs:
+        if settings.pretrain_epochs and any(p.requires_grad for p in model.prior.parameters()):
             descend(
                 model,
                 model.prior_logits,
@@ -287,6 +291,19 @@ def train(
     return record
 
 
+def _check_score(score: Score, target: Target, name: str) -> None:
+    """A score that no epoch has cannot choose one."""
+    labels = target.labels[target.num_train :]
+    uniform = torch.zeros(len(labels), target.view.graph.num_classes)
+    if len(labels) and np.isnan(score(uniform.to(labels.device), labels)):
+        raise must_be(
+            "The validation nodes",
+            f"show a node of the positive class, for select_by={name!r}",
+            "none",
+            "Try another split, or select_by='accuracy'.",
+        )
+
+
 def _end_to_end(
     model: CPGNN,
     target: Target,
@@ -304,6 +321,7 @@ def _end_to_end(
     penalised = eta > 0 and model.H_bar.requires_grad
     nothing_to_choose = settings.epochs == 0 or len(target.labels) == target.num_train
     best = Best() if nothing_to_choose else best
+    patience = None if nothing_to_choose else settings.patience
     descend(
         model,
         model,
@@ -314,7 +332,7 @@ def _end_to_end(
         epochs=settings.epochs,
         score=score,
         penalty=(lambda: eta * centering_penalty(model.H_bar)) if penalised else None,
-        stop=None if settings.patience is None else Patience(settings.patience),
+        stop=None if patience is None else Patience(patience),
         first_competes=settings.epochs == 0,
         observe=observe,
     )
@@ -407,7 +425,8 @@ def _overflow(model: nn.Module, target: Target, epoch: Epoch) -> BeliefOverflowE
         )
     from scipy.sparse.linalg import eigsh
 
-    A = target.view.graph.matrix(model.normalization)
+    # D^-1A is similar to D^-½AD^-½, which is symmetric: the same radius.
+    A = target.view.graph.matrix("none" if model.normalization == "none" else "sym")
     rho_A = float(abs(eigsh(A.astype(np.float64), k=1, return_eigenvectors=False)[0]))
     rho_H = float(np.abs(np.linalg.eigvals(model.H_bar.detach().double().cpu().numpy())).max())
     return BeliefOverflowError(

@@ -17,16 +17,16 @@ class RisingLoss:
     """
 
     def __init__(self, window: int, penalty: Callable[[], float]) -> None:
-        self.penalty = penalty
+        self.window, self.penalty = window, penalty
         self.last: deque[float] = deque(maxlen=window)
 
     def __call__(self, epoch: Epoch, validation_loss: Callable[[], float]) -> bool:
         loss = validation_loss() + self.penalty()
-        # The public code counts epochs from 0 and asks for more than `window` of them.
-        rises = epoch.epoch > len(self.last) + 1 and loss > np.mean(self.last)
-        full = len(self.last) == self.last.maxlen
+        # Not before epoch w + 2: the public code counts from 0 and asks for more than w epochs.
+        full = epoch.epoch > self.window + 1
+        rises = full and loss > np.mean(self.last)
         self.last.append(loss)
-        return bool(full and rises)
+        return bool(rises)
 
 
 class LossAndAccuracy:

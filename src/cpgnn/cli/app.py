@@ -11,7 +11,7 @@ import sys
 import typer
 
 from cpgnn import __version__
-from cpgnn.cli import demo, fit, predict, stats
+from cpgnn.cli import demo, fit, predict, reproduce, stats, table
 
 app = typer.Typer(
     help="Classify the nodes of a graph, whether its edges join like with like or opposites.",
@@ -35,6 +35,8 @@ app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("stats")(stats.stats)
 app.command("demo")(demo.demo)
+app.command("reproduce")(reproduce.reproduce)
+app.command("table")(table.table)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -173,3 +174,13 @@ def print_demo(demo: Demo, picture: Path) -> None:
         f"{compatibility_error(demo.learned, demo.true):.3f} learned."
     )
     to.print(f"Picture: {escape(str(picture))}")
+
+
+def print_pages(pages: list[tuple[str, pd.DataFrame]]) -> None:
+    """Tables of text cells, one after the other."""
+    to = Console(highlight=False, width=300)
+    for title, frame in pages:
+        made = table(*frame.columns, title=title)
+        for row in frame.itertuples(index=False):
+            made.add_row(*map(escape, row))
+        to.print(made)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 if TYPE_CHECKING:
     from cpgnn.classifier import Begin
@@ -54,3 +60,24 @@ def waiting(what: str) -> Iterator[None]:
             yield
     else:
         yield
+
+
+@contextmanager
+def counting(name: str, total: int) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A bar over runs of an experiment with the time left; hands out `done(result)`."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[last]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        task = bars.add_task(name, total=total, last="")
+
+        def done(result: dict[str, Any]) -> None:
+            last = f"{result['method']} on {result['dataset']}: {result['test']:.1f}"
+            bars.update(task, advance=1, last=last)
+
+        yield done

@@ -28,9 +28,14 @@ def save(picture: Figure, path: Path) -> None:
         picture.savefig(file, format=path.suffix.removeprefix(".") or "png", dpi=150)
 
 
-def heatmap(axes: Axes, matrix: np.ndarray, names: Sequence[str], title: str) -> None:
-    """A class matrix: darker cells are larger, every cell says its value."""
-    top = max(float(np.nanmax(matrix)), 1e-9)
+def heatmap(
+    axes: Axes, matrix: np.ndarray, names: Sequence[str], title: str, top: float | None = None
+) -> None:
+    """A class matrix: darker cells are larger, every cell says its value.
+
+    `top` is the value of the darkest colour: give matrices to be compared the same.
+    """
+    top = top or max(float(np.nanmax(matrix)), 1e-9)
     axes.imshow(matrix, cmap="Blues", vmin=0, vmax=top)
     axes.set_title(title, fontsize=10, color=INK)
     axes.set_xticks(range(len(names)), names, fontsize=8)

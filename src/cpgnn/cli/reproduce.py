@@ -1,0 +1,43 @@
+"""`cpgnn reproduce`: run an experiment of the paper; what is there already is not run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="real, synthetic or ablation.")],
+    methods: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
+    datasets: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
+    splits: Annotated[str, typer.Option(help="Only these, e.g. 0,1,2.")] = "",
+    workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 2,
+    results: Annotated[Path, typer.Option(help="Folder of result lines.")] = Path("results"),
+) -> None:
+    """Run an experiment of the paper; can be stopped and resumed at any moment."""
+    from cpgnn.cli.progress import counting
+    from cpgnn.experiments.config import load_experiment
+    from cpgnn.experiments.runner import run_jobs, selected_jobs
+
+    experiment = load_experiment(name)
+    jobs = selected_jobs(
+        experiment,
+        methods=_listed("--methods", methods, [method.name for method in experiment.methods]),
+        datasets=_listed("--datasets", datasets, list(experiment.datasets)),
+        splits=[int(split) for split in _listed("--splits", splits, list(map(str, range(10))))],
+    )
+    with counting(name, len(jobs)) as done:
+        ran = run_jobs(jobs, results, workers=workers, done=done)
+    print(f"{ran} of {len(jobs)} runs were new; results in {results / (name + '.jsonl')}")
+
+
+def _listed(option: str, text: str, known: list[str]) -> list[str]:
+    from cpgnn.errors import must_be
+
+    wanted = [word.strip() for word in text.split(",") if word.strip()]
+    for word in wanted:
+        if word not in known:
+            raise must_be(f"'{option}'", f"name some of {', '.join(known)}", repr(word))
+    return wanted

@@ -1,0 +1,30 @@
+"""`cpgnn table`: an experiment's results beside the published numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def table(
+    name: Annotated[str, typer.Argument(help="real, synthetic or ablation.")],
+    format: Annotated[str, typer.Option(help="text, csv or markdown.")] = "text",
+    results: Annotated[
+        Path | None, typer.Option(help="Folder of result lines; by default the committed ones.")
+    ] = None,
+) -> None:
+    """Print a table: ours | published | difference."""
+    from cpgnn.cli.printing import print_pages
+    from cpgnn.errors import must_be
+    from cpgnn.experiments import tables
+
+    if format not in ("text", "csv", "markdown"):
+        raise must_be("'--format'", "be text, csv or markdown", repr(format))
+    if format == "csv":
+        print(tables.table(name, results).to_csv(index=False), end="")
+    elif format == "markdown":
+        print(tables.markdown(name, results), end="")
+    else:
+        print_pages(tables.laid_out(name, results))

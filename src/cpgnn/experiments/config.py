@@ -1,0 +1,158 @@
+"""An experiment is a TOML file: graphs, methods, splits, the published numbers, each guess noted.
+
+`load_experiment` reads and checks one; `Experiment.jobs` unrolls it into single trainings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from typing import Any
+
+from cpgnn.baselines import REAL, SYNTHETIC
+from cpgnn.errors import InputError, must_be
+from cpgnn.settings import ABLATIONS, PRESETS
+
+NO_PRESET = "-"
+"""The preset of a baseline, in results and tables."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: a method with its settings on one split of one graph."""
+
+    experiment: str
+    setting: str
+    dataset: str
+    method: str
+    preset: str
+    configuration: dict[str, Any]
+    split: int
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """A hash of everything that decides the outcome but the version of the code."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of a table: a CPGNN variant, the automatic choice, or a baseline by its name."""
+
+    name: str
+    prior: str | None = None
+    num_layers: int | None = None
+    auto: bool = False
+    presets: tuple[str, ...] = (NO_PRESET,)
+    ablation: str = "full"
+    configurations: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """For each setting, what is tried; the best mean validation accuracy is reported."""
+
+    def tried(self, setting: str, preset: str, synthetic: bool) -> list[dict[str, Any]]:
+        """Every configuration of this method under a preset."""
+        if self.auto:
+            return [{"prior": "auto"}]
+        if self.prior is None:
+            table = SYNTHETIC if synthetic else REAL
+            return [json.loads(json.dumps(asdict(recipe))) for recipe in table[self.name]]
+        base = {"prior": self.prior, "num_layers": self.num_layers}
+        if self.ablation != "full":
+            base |= {"ablation": self.ablation}
+        listed = self.configurations.get(setting, [{}])
+        wanted = [c for c in listed if c.get("preset", preset) == preset]
+        return [base | {k: v for k, v in c.items() if k != "preset"} for c in wanted]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table of the paper and how to fill it."""
+
+    name: str
+    table: str
+    title: str
+    datasets: tuple[str, ...]
+    settings: dict[str, dict[str, Any]]
+    """For each setting (features, featureless): which splits, and how many."""
+    methods: tuple[Method, ...]
+    fewer: tuple[dict[str, Any], ...]
+    """Cells with fewer splits because one run is dear."""
+    published: dict[str, dict[str, dict[str, list[float]]]]
+    """setting → data set → method → [mean, std]."""
+    published_title: str
+    compared: bool
+    """Whether our numbers and the published ones measure the same thing."""
+    generator: dict[str, Any] | None = None
+
+    @property
+    def synthetic(self) -> bool:
+        return self.generator is not None
+
+    def num_splits(self, setting: str, dataset: str, method: str) -> int:
+        for exception in self.fewer:
+            if dataset in exception["datasets"] and method in exception["methods"]:
+                return int(exception["splits"])
+        return int(self.settings[setting]["splits"])
+
+    def jobs(self) -> Iterator[Job]:
+        """All trainings, split by split, so that every cell of the table grows evenly."""
+        most = max(int(setting["splits"]) for setting in self.settings.values())
+        for split in range(most):
+            for setting in self.settings:
+                for dataset in self.datasets:
+                    for method in self.methods:
+                        if split < self.num_splits(setting, dataset, method.name):
+                            yield from self._cell(setting, dataset, method, split)
+
+    def _cell(self, setting: str, dataset: str, method: Method, split: int) -> Iterator[Job]:
+        for preset in method.presets:
+            for configuration in method.tried(setting, preset, self.synthetic):
+                yield Job(
+                    self.name, setting, dataset, method.name, preset, configuration, split, split
+                )
+
+
+def experiment_names() -> list[str]:
+    folder = resources.files("cpgnn.experiments") / "paper"
+    return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith("toml"))
+
+
+def load_experiment(name: str) -> Experiment:
+    """The experiment of this name, checked."""
+    if name not in experiment_names():
+        raise must_be("The experiment", f"be one of {', '.join(experiment_names())}", repr(name))
+    path = resources.files("cpgnn.experiments") / "paper" / f"{name}.toml"
+    try:
+        return _experiment(name, tomllib.loads(path.read_text(encoding="utf-8")))
+    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{name}.toml must describe an experiment. Got {error!r}.") from None
+
+
+def _experiment(name: str, data: dict[str, Any]) -> Experiment:
+    methods = []
+    for entry in data["methods"]:
+        method = Method(**(entry | {"presets": tuple(entry.get("presets", (NO_PRESET,)))}))
+        known = SYNTHETIC if "generator" in data else REAL
+        if method.prior is None and not method.auto and method.name not in known:
+            raise must_be("A method", "have a prior or be a baseline", repr(method.name))
+        if not set(method.presets) <= {NO_PRESET, *PRESETS} or method.ablation not in ABLATIONS:
+            raise must_be("A method", "name known presets and ablations", repr(entry))
+        methods.append(method)
+    return Experiment(
+        name=name,
+        table=data["table"],
+        title=data["title"],
+        datasets=tuple(data["datasets"]),
+        settings=data["settings"],
+        methods=tuple(methods),
+        fewer=tuple(data.get("fewer", ())),
+        published=data["published"],
+        published_title=data.get("published_title", "paper"),
+        compared=data.get("compared", True),
+        generator=data.get("generator"),
+    )

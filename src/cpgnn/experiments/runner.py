@@ -1,0 +1,178 @@
+"""Running an experiment: what is not there yet, in parallel processes of one thread each."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import cpgnn
+from cpgnn.architecture import Architecture
+from cpgnn.baselines import Recipe, train_baseline
+from cpgnn.classifier import CPGNNClassifier
+from cpgnn.datasets import Dataset, load_dataset
+from cpgnn.experiments.config import Experiment, Job, load_experiment
+from cpgnn.experiments.store import ResultStore
+from cpgnn.features import FeatureScaler
+from cpgnn.graph import Graph
+from cpgnn.reference import gaussian_reference
+from cpgnn.selection import Split, per_class_split
+from cpgnn.settings import ABLATIONS, preset
+from cpgnn.synthetic import generate_graph, mixhop_compatibility
+from cpgnn.training import train
+
+ARCHITECTURE_FIELDS = ("prior", "num_layers", "hidden", "dropout")
+
+
+def selected_jobs(
+    experiment: Experiment,
+    *,
+    methods: Iterable[str] = (),
+    datasets: Iterable[str] = (),
+    splits: Iterable[int] = (),
+) -> list[Job]:
+    """The jobs of an experiment, narrowed where asked."""
+    methods, datasets, splits = set(methods), set(datasets), set(splits)
+    return [
+        job
+        for job in experiment.jobs()
+        if (not methods or job.method in methods)
+        and (not datasets or job.dataset in datasets)
+        and (not splits or job.split in splits)
+    ]
+
+
+def run_jobs(
+    jobs: list[Job],
+    folder: Path,
+    *,
+    workers: int = 1,
+    done: Callable[[dict[str, Any]], None] | None = None,
+) -> int:
+    """Runs the jobs whose results are not in `folder` yet; returns how many it ran."""
+    stores = {job.experiment: ResultStore(folder / f"{job.experiment}.jsonl") for job in jobs}
+    known = {key for store in stores.values() for key in store.read()}
+    missing = [job for job in jobs if job.key not in known]
+    if not missing:
+        return 0
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(min(workers, len(missing)), initializer=_one_thread) as pool:
+        for result in pool.imap_unordered(run_job, missing):
+            stores[result["experiment"]].append(result)
+            if done is not None:
+                done(result)
+    return len(missing)
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+
+def run_job(job: Job) -> dict[str, Any]:
+    """Trains once; the result line of the job."""
+    graph, split = _data(job)
+    start, cpu = time.perf_counter(), time.process_time()
+    outcome = _baseline(job, graph, split) if job.preset == "-" else _cpgnn(job, graph, split)
+    return {
+        "key": job.key,
+        "experiment": job.experiment,
+        "setting": job.setting,
+        "dataset": job.dataset,
+        "method": job.method,
+        "preset": job.preset,
+        "configuration": job.configuration,
+        "split": job.split,
+        "seed": job.seed,
+        "version": cpgnn.__version__,
+        "seconds": round(time.perf_counter() - start, 3),
+        "cpu_seconds": round(time.process_time() - cpu, 3),
+        **outcome,
+    }
+
+
+def _baseline(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
+    fields = dict(job.configuration)
+    if fields.get("decayed") is not None:
+        fields["decayed"] = tuple(fields["decayed"])
+    recipe = Recipe(**fields)
+    graph = FeatureScaler.fit(graph, recipe.feature_scaling)(graph)
+    model = recipe.build(graph, seed=job.seed)
+    record = train_baseline(model, graph, split, recipe, seed=job.seed)
+    model.eval()
+    with torch.no_grad():
+        logits = model(graph).numpy()
+    return _outcome(logits, graph, split, len(record.epochs), record.kept)
+
+
+def _cpgnn(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
+    configuration = dict(job.configuration)
+    if configuration.get("prior") == "auto":
+        fitted = CPGNNClassifier(preset=job.preset, seed=job.seed).fit(graph, split=split)
+        chosen = {"chosen": str(fitted.architecture_), "num_layers": fitted.num_layers_}
+        logits = fitted.decision_function()
+        return _outcome(logits, graph, split, len(fitted.history_), fitted.kept_) | chosen
+    ablation = ABLATIONS[configuration.pop("ablation", "full")]
+    parts = {k: configuration.pop(k) for k in ARCHITECTURE_FIELDS if k in configuration}
+    settings = preset(job.preset).but(**ablation, **configuration)
+    scaling = "none" if job.dataset.startswith("h=") else settings.feature_scaling
+    graph = FeatureScaler.fit(graph, scaling)(graph)
+    model = Architecture(**parts).build(graph, seed=job.seed)
+    record = train(model, graph, split, settings, seed=job.seed)
+    with torch.no_grad():
+        logits = model(graph).numpy()
+    layers = {"num_layers": model.num_layers}
+    return _outcome(logits, graph, split, len(record.epochs), record.kept) | layers
+
+
+def _outcome(
+    logits: np.ndarray, graph: Graph, split: Split, epochs: int, kept: Any
+) -> dict[str, Any]:
+    """Accuracies in percent. The test labels are looked at here, after everything is decided."""
+    hits = logits.argmax(axis=1) == graph.labels
+    return {
+        "validation": round(100 * float(hits[split.val].mean()), 4),
+        "test": round(100 * float(hits[split.test].mean()), 4),
+        "epochs": epochs,
+        "kept_epoch": None if kept is None else [kept.phase, kept.epoch],
+    }
+
+
+def _data(job: Job) -> tuple[Graph, Split]:
+    if job.dataset.startswith("h="):
+        graph = _generated(job.experiment, float(job.dataset.removeprefix("h=")), job.split)
+        return graph, per_class_split(graph.labels, seed=job.split)
+    dataset = _dataset(job.dataset)
+    if job.setting == "featureless":
+        return dataset.graph.with_features(None), dataset.splits[job.split]
+    return dataset.graph, per_class_split(dataset.graph.labels, seed=job.split)
+
+
+@lru_cache(maxsize=2)
+def _dataset(name: str) -> Dataset:
+    return load_dataset(name)
+
+
+@lru_cache(maxsize=2)
+def _generated(experiment: str, h: float, instance: int) -> Graph:
+    """The `instance`-th graph of an experiment at homophily h."""
+    generator = load_experiment(experiment).generator
+    assert generator is not None
+    sizes = [generator["class_size"]] * generator["num_classes"]
+    seed = 1000 * instance + round(100 * h)
+    return generate_graph(
+        sizes,
+        mixhop_compatibility(generator["num_classes"], h, base=generator["base"]),
+        num_bootstrap=generator["num_bootstrap"],
+        edges_per_node=generator["edges_per_node"],
+        seed=seed,
+        bootstrap=generator["bootstrap"],
+        reference=gaussian_reference(sizes, seed=seed),
+    )

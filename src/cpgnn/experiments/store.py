@@ -1,0 +1,53 @@
+"""Results as lines of JSON: appended one by one, never rewritten, so that a kill loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+class ResultStore:
+    """A `.jsonl` file. A line cut short by a kill is passed over and its run done again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        """Result by key; of two lines with one key the later counts."""
+        results: dict[str, dict[str, Any]] = {}
+        if not self.path.exists():
+            return results
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                result = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(result, dict) and "key" in result:
+                results[result["key"]] = result
+        return results
+
+    def append(self, result: dict[str, Any]) -> None:
+        """One line, on the disk when this returns."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps(result, sort_keys=True, ensure_ascii=False) + "\n"
+        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            if not _ends_cleanly(handle):
+                line = "\n" + line
+            os.write(handle, line.encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _ends_cleanly(handle: int) -> bool:
+    size = os.fstat(handle).st_size
+    return size == 0 or os.pread(handle, 1, size - 1) == b"\n"
+
+
+def committed_results() -> Path:
+    """The folder of the results that come with the package (or with its checkout)."""
+    inside = Path(__file__).parent.parent / "results"
+    return inside if inside.exists() else Path(__file__).parents[3] / "results"

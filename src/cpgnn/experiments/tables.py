@@ -1,0 +1,150 @@
+"""Tables from result lines: ours, published, difference, laid out as in the paper."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cpgnn.experiments.config import Experiment, load_experiment
+from cpgnn.experiments.store import ResultStore, committed_results
+
+HETEROPHILOUS = ("texas", "squirrel", "chameleon")
+HOMOPHILOUS = ("citeseer", "pubmed", "cora")
+COLUMNS = (
+    "table",
+    "setting",
+    "dataset",
+    "method",
+    "preset",
+    "accuracy_mean",
+    "accuracy_std",
+    "n",
+    "published_mean",
+    "published_std",
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table: mean and std over n splits of the configuration validation chose."""
+
+    mean: float
+    std: float
+    n: int
+    configuration: dict[str, Any]
+
+
+def cells(experiment: Experiment, folder: Path | None = None) -> dict[tuple[str, ...], Cell]:
+    """(setting, data set, method, preset) → cell, from the lines of this experiment's jobs.
+
+    Of several configurations the one with the best mean validation accuracy counts, compared on
+    the splits that all of them have.
+    """
+    store = ResultStore((folder or committed_results()) / f"{experiment.name}.jsonl")
+    results = store.read()
+    grouped: dict[tuple[str, ...], dict[str, dict[int, dict[str, Any]]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    for job in experiment.jobs():
+        result = results.get(job.key)
+        place = (job.setting, job.dataset, job.method, job.preset)
+        by_split = grouped[place][str(job.configuration)]
+        if result is not None:
+            by_split[job.split] = result
+    return {
+        place: cell for place, tried in grouped.items() if (cell := _chosen(list(tried.values())))
+    }
+
+
+def _chosen(tried: list[dict[int, dict[str, Any]]]) -> Cell | None:
+    common = set.intersection(*(set(by_split) for by_split in tried))
+    if not common:
+        return None
+    splits = sorted(common)
+    means = [np.mean([by_split[s]["validation"] for s in splits]) for by_split in tried]
+    best = tried[int(np.argmax(means))]
+    test = [best[s]["test"] for s in splits]
+    return Cell(
+        float(np.mean(test)), float(np.std(test)), len(test), best[splits[0]]["configuration"]
+    )
+
+
+def table(name: str, folder: Path | None = None) -> pd.DataFrame:
+    """One row a cell, with the published number beside it (empty where there is none)."""
+    experiment = load_experiment(name)
+    rows = []
+    for (setting, dataset, method, preset), cell in cells(experiment, folder).items():
+        published = experiment.published.get(setting, {}).get(dataset, {}).get(method)
+        mean, std = published or (float("nan"), float("nan"))
+        ours = (round(cell.mean, 2), round(cell.std, 2), cell.n)
+        rows.append((experiment.table, setting, dataset, method, preset, *ours, mean, std))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def laid_out(name: str, folder: Path | None = None) -> list[tuple[str, pd.DataFrame]]:
+    """The table as the paper prints it: one frame a setting, "ours | published | difference"."""
+    experiment = load_experiment(name)
+    frame = table(name, folder)
+    pages = []
+    for setting in experiment.settings:
+        part = frame[frame["setting"] == setting]
+        rows = []
+        for method in experiment.methods:
+            for preset in method.presets:
+                here = part[(part["method"] == method.name) & (part["preset"] == preset)]
+                here = here.set_index("dataset")
+                label = method.name + ("" if preset == "-" else f" ({preset})")
+                row = {"method": label}
+                for dataset in experiment.datasets:
+                    row[dataset] = _text(here, dataset, experiment.compared)
+                    if dataset == HETEROPHILOUS[-1]:
+                        row["mean het."] = _mean(here, HETEROPHILOUS)
+                    if dataset == HOMOPHILOUS[-1]:
+                        row["mean hom."] = _mean(here, HOMOPHILOUS)
+                rows.append(row)
+        pages.append((setting, pd.DataFrame(rows)))
+    return pages
+
+
+def _text(here: pd.DataFrame, dataset: str, compared: bool) -> str:
+    if dataset not in here.index:
+        return ""
+    row = here.loc[dataset]
+    text = f"{row['accuracy_mean']:.2f} ± {row['accuracy_std']:.2f} (n={row['n']})"
+    if np.isnan(row["published_mean"]):
+        return text
+    text += f" | {row['published_mean']:.2f}"
+    if compared:
+        text += f" | {row['accuracy_mean'] - row['published_mean']:+.2f}"
+    return text
+
+
+def _mean(here: pd.DataFrame, datasets: tuple[str, ...]) -> str:
+    if not set(datasets) <= set(here.index):
+        return ""
+    part = here.loc[list(datasets)]
+    ours, theirs = part["accuracy_mean"].mean(), part["published_mean"].mean()
+    return (
+        f"{ours:.2f}" if np.isnan(theirs) else f"{ours:.2f} | {theirs:.2f} | {ours - theirs:+.2f}"
+    )
+
+
+def markdown(name: str, folder: Path | None = None) -> str:
+    """The table for a docs page, with a line that says what its numbers are."""
+    experiment = load_experiment(name)
+    middle = " | difference" if experiment.compared else ""
+    text = f"{experiment.title}. Cells: ours | {experiment.published_title}{middle}.\n"
+    for setting, frame in laid_out(name, folder):
+        text += f"\n**{setting}**\n\n" + _markdown_rows(frame)
+    return text
+
+
+def _markdown_rows(frame: pd.DataFrame) -> str:
+    lines = [list(frame.columns), ["---"] * len(frame.columns), *frame.to_numpy().tolist()]
+    escaped = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
