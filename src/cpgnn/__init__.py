@@ -29,6 +29,7 @@ _HOME = {
     "generate_graph": "synthetic",
     "homophily_ratio": "homophily",
     "initial_H_bar": "compatibility",
+    "load_dataset": "datasets",
     "load_run": "run",
     "mixhop_compatibility": "synthetic",
     "per_class_split": "selection",
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from cpgnn.compatibility import initial_H_bar as initial_H_bar
     from cpgnn.compatibility import recover_compatibility as recover_compatibility
     from cpgnn.compatibility import sinkhorn_knopp as sinkhorn_knopp
+    from cpgnn.datasets import load_dataset as load_dataset
     from cpgnn.features import FeatureScaler as FeatureScaler
     from cpgnn.graph import Graph as Graph
     from cpgnn.homophily import compatibility_matrix as compatibility_matrix

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from cpgnn.architecture import Architecture
 from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.graph import Graph
@@ -31,6 +33,10 @@ multiplies the whole graph with 64 columns, four times over."""
 MAX_LINK_NODES = 300_000
 """Beyond this the LINK prior's own weights (64 for every node) outgrow the graph."""
 
+MAX_FIELD_NODES = 300_000
+"""Beyond this many nodes within K hops of the labels, a second layer is not tried: an epoch of it
+costs the whole graph where one layer costs a part."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -42,7 +48,11 @@ class Trial:
 
 
 def candidates(
-    graph: Graph, like: Architecture, prior: str = "auto", num_layers: int | None = None
+    graph: Graph,
+    split: Split,
+    like: Architecture,
+    prior: str = "auto",
+    num_layers: int | None = None,
 ) -> list[Architecture]:
     """The short list for this graph; `prior` and `num_layers` narrow it, `like` gives the rest."""
     if prior not in ("auto", "mlp", "cheby", "link"):
@@ -55,6 +65,8 @@ def candidates(
             continue
         if prior == "auto" and not _affordable(entry, graph):
             continue
+        if num_layers is None and K > 1 and not _within_reach(entry, graph, split):
+            continue
         chosen.append(entry)
     return chosen
 
@@ -63,6 +75,13 @@ def _affordable(entry: Architecture, graph: Graph) -> bool:
     if entry.prior == "cheby":
         return graph.num_edges <= MAX_CHEBY_EDGES
     return entry.prior != "link" or graph.num_nodes <= MAX_LINK_NODES
+
+
+def _within_reach(entry: Architecture, graph: Graph, split: Split) -> bool:
+    if graph.num_nodes <= MAX_FIELD_NODES:
+        return True
+    labelled = np.concatenate([split.train, split.val])
+    return graph.view().of(labelled).widened(entry.num_layers).num_nodes <= MAX_FIELD_NODES
 
 
 def choose(

@@ -170,7 +170,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
             self.trials_ = pd.DataFrame(columns=["candidate", "score", "note"])
             return None, model.to(self.device)
-        entries = candidates(graph, self._like(), self.prior, self.num_layers)
+        entries = candidates(graph, split, self._like(), self.prior, self.num_layers)
         best = entries[0]
         trials = []
         if len(entries) > 1:
@@ -228,7 +228,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, graph: Graph | None = None) -> np.ndarray:
         """The most probable class of every node, by its name."""
-        return self.classes_[self.decision_function(graph).argmax(axis=1)]
+        best = self.decision_function(graph).argmax(axis=1)
+        return self.classes_[best]
 
     def _acceptable(self, graph: Graph | None) -> Graph:
         fitted: Graph | None = getattr(self, "graph_", None)

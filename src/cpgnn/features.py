@@ -33,8 +33,10 @@ class FeatureScaler:
         sparse = sp.issparse(X)
         if kind == "rows" or (kind == "auto" and sparse and (X.data >= 0).all()):
             return cls("rows", F)
+        # In float64: in float32 the rounding of E[x²] - mean² would pass for a deviation.
+        X = X.astype(np.float64) if sparse else X
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        square = X.multiply(X) if sparse else np.square(X, dtype=np.float64)
+        square = X.power(2) if sparse else np.square(X, dtype=np.float64)
         variance = np.asarray(square.mean(axis=0)).ravel() - mean**2
         std = np.sqrt(np.maximum(variance, 0))
         std[std <= 1e-7 * np.abs(mean)] = 1.0  # a constant column says nothing: keep it at 0

@@ -43,7 +43,9 @@ def share(hits: int, n: int) -> Scored:
     p, z2 = hits / n, _Z**2
     middle = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = _Z / (1 + z2 / n) * np.sqrt(p * (1 - p) / n + z2 / (4 * n**2))
-    return Scored(p, n, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
+    return Scored(
+        p, n, max(0.0, min(p, float(middle - half))), min(1.0, max(p, float(middle + half)))
+    )
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,13 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
             "a custom module",
             "Save its weights yourself: torch.save(classifier.model_.state_dict(), …).",
         )
+    if not hasattr(classifier, "graph_"):
+        raise must_be(
+            "The model",
+            "have the graph it was fitted on to be saved again",
+            "one loaded without",
+            "Try CPGNNClassifier.load(folder, graph), or copy the folder.",
+        )
     names = [_json_name(name) for name in classifier.graph_.class_names]
     graph, scaler = classifier.graph_, classifier.scaler_
     kept = classifier.kept_
@@ -74,7 +81,8 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
     for name, array in _arrays(classifier).items():
         tensors[name] = torch.tensor(array)
     with atomic_folder(folder) as partial:
-        (partial / CONFIG).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(config, indent=2, ensure_ascii=False, default=_plain)
+        (partial / CONFIG).write_text(text + "\n", encoding="utf-8")
         save_file(tensors, partial / WEIGHTS)
 
 
@@ -99,7 +107,7 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
     try:
         shape = Shape(**config["shape"])
         architecture = Architecture(**config["architecture"])
-        _check_shapes(folder, shape, architecture, tensors)
+        _check_shapes(shape, architecture, tensors)
         classifier = cls(**config["parameters"])
         model = architecture.build(shape)
         weights = {
@@ -111,6 +119,7 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         classifier.architecture_, classifier.num_layers_ = architecture, model.num_layers
         classifier.settings_ = Settings(**config["settings"])
         arrays = {k: v.numpy() for k, v in tensors.items() if not k.startswith("model.")}
+        _check_contents(config, shape, architecture, arrays)
         classifier.scaler_ = FeatureScaler(
             config["scaling"],
             shape.num_features,
@@ -127,11 +136,17 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         classifier.validation_score_ = float(config["validation_score"])
         names = tuple(config["class_names"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _foreign(folder, str(error).splitlines()[0]) from None
+        why = f"{error} is missing" if isinstance(error, KeyError) else str(error).splitlines()[0]
+        raise _foreign(folder, why) from None
     classifier.classes_ = as_array(names)
     if graph is not None:
+        if graph.fingerprint() != classifier.nodes_:
+            raise must_be(
+                "The graph",
+                f"be the one that {folder} was fitted on",
+                f"one with other nodes ({graph.num_nodes:,})",
+                "Other graphs go into predict(graph).",
+            )
         classifier.graph_ = graph
     return classifier
 
@@ -147,7 +162,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
         written = int(config["format"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise _foreign(folder, f"{CONFIG} is not the JSON that cpgnn writes") from None
     if written > FORMAT:
         raise must_be(
@@ -173,13 +188,33 @@ def _weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def _check_shapes(
-    folder: Path, shape: Shape, architecture: Architecture, tensors: dict[str, torch.Tensor]
+    shape: Shape, architecture: Architecture, tensors: dict[str, torch.Tensor]
 ) -> None:
     """The weights that the configuration asks for are those in the file, before any is made."""
     wanted = architecture.weight_shapes(shape)
     found = {name: tuple(tensor.shape) for name, tensor in _weights(tensors).items()}
     if wanted != found:
-        raise _foreign(folder, f"{CONFIG} describes weights {wanted}, {WEIGHTS} holds {found}")
+        raise ValueError(f"{CONFIG} describes weights {wanted}, {WEIGHTS} holds {found}")
+
+
+def _check_contents(
+    config: dict[str, Any], shape: Shape, architecture: Architecture, arrays: dict[str, Any]
+) -> None:
+    """Everything beside the weights has the size that the model says."""
+    c, F = shape.num_classes, shape.num_features
+    wanted: dict[str, tuple[int | None, ...]]
+    wanted = {"compatibility": (c, c), "edge_frequency": (c, c)}
+    if config["scaling"] == "standard":
+        wanted |= {"scaler.mean": (F,), "scaler.std": (F,)}
+    for name, size in wanted.items():
+        if arrays[name].shape != size:
+            raise ValueError(f"{name} must have shape {size}, not {arrays[name].shape}")
+    if config["scaling"] not in ("rows", "standard", "none"):
+        raise ValueError(f"there is no scaling {config['scaling']!r}")
+    if len(config["class_names"]) != c:
+        raise ValueError(f"{len(config['class_names'])} names for {c} classes")
+    if config["num_layers"] not in (0, architecture.num_layers):
+        raise ValueError(f"num_layers must be 0 or {architecture.num_layers}")
 
 
 def _foreign(folder: Path, why: str) -> InputError:
@@ -187,6 +222,13 @@ def _foreign(folder: Path, why: str) -> InputError:
         f"{folder} must be a model folder written by cpgnn. Got one that is damaged or foreign: "
         f"{why}. Fit and save the model again."
     )
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's; anything else is not for JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise must_be("A parameter", "be text or a number to be saved", type(value).__name__)
 
 
 def _json_name(name: Any) -> Any:

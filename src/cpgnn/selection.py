@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cpgnn.border import as_positions
 from cpgnn.errors import must_be
 
 
@@ -18,6 +19,8 @@ class Split:
     test: np.ndarray
 
     def __post_init__(self) -> None:
+        for name in ("train", "val", "test"):
+            object.__setattr__(self, name, as_positions(f"'{name}'", getattr(self, name)))
         everything = np.concatenate([self.train, self.val, self.test])
         if len(self.train) == 0:
             raise must_be("A split", "have at least one training node", "none")
@@ -63,6 +66,10 @@ def per_class_split(
     labels: np.ndarray, *, train: float = 0.1, test: float = 0.8, seed: int = 0
 ) -> Split:
     """The paper's splits: of every class ⌊train·n_c⌋ nodes, ⌊test·n_c⌋, and the rest validates."""
+    check_share("'train'", train)
+    check_share("'test'", test)
+    if train + test > 1 + 1e-9:
+        raise must_be("'train' and 'test'", "add up to at most 1", f"{train} + {test}")
     rng = np.random.default_rng(seed)
     parts: tuple[list[np.ndarray], ...] = ([], [], [])
     for nodes in _shuffled_classes(labels, rng):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any, Literal
 
 from cpgnn.compatibility import Weighting
-from cpgnn.errors import must_be
+from cpgnn.errors import check_count, must_be
 from cpgnn.features import Scaling
 
 SelectBy = Literal["accuracy", "macro_f1", "average_precision"]
@@ -49,10 +50,12 @@ class Settings:
     """"balanced" gives every class the same weight in the loss."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "prior_weight_decay", "centering_weight", "pretrain_epochs", "epochs")
-        _at_least(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
+        check_count("'pretrain_epochs'", self.pretrain_epochs, least=0)
+        check_count("'epochs'", self.epochs, least=0)
         if self.patience is not None:
-            _at_least(self, 1, "patience")
+            check_count("'patience'", self.patience, least=1)
+        _at_least(self, 0, "prior_weight_decay", "centering_weight")
+        _at_least(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
         _one_of(self, "weighting", "edge", "node")
         _one_of(self, "init_H", "estimate", "glorot")
         _one_of(self, "restart", "best", "best with features", "never")
@@ -72,7 +75,7 @@ class Settings:
 def _at_least(settings: Settings, least: float, *names: str) -> None:
     for name in names:
         value = getattr(settings, name)
-        if not isinstance(value, int | float) or not value >= least:
+        if not isinstance(value, Real) or not least <= float(value) < float("inf"):
             raise must_be(f"'{name}'", f"be a number of at least {least:g}", repr(value))
 
 

@@ -11,7 +11,7 @@ import sys
 import typer
 
 from cpgnn import __version__
-from cpgnn.cli import demo, fit, predict, reproduce, stats, table
+from cpgnn.cli import datasets, demo, fit, generate, predict, reproduce, stats, table
 
 app = typer.Typer(
     help="Classify the nodes of a graph, whether its edges join like with like or opposites.",
@@ -37,6 +37,8 @@ app.command("stats")(stats.stats)
 app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)
 app.command("table")(table.table)
+app.command("datasets")(datasets.datasets)
+app.command("generate")(generate.generate)
 
 
 def main() -> None:

@@ -1,0 +1,83 @@
+"""Interleaved timing in one process, and results as JSON and Markdown."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def interleaved(
+    contenders: dict[str, Callable[[], Any]], *, repeats: int = 7, calls: dict[str, int] | None = None
+) -> dict[str, dict[str, float]]:
+    """Median CPU and wall milliseconds of a call of each contender, taken in turns.
+
+    `calls` says how often a contender is called in one turn; the first turn is thrown away.
+    """
+    cpu: dict[str, list[float]] = {name: [] for name in contenders}
+    wall: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(repeats + 1):
+        for name, call in contenders.items():
+            times = (calls or {}).get(name, 1)
+            started, used = time.perf_counter(), time.process_time()
+            for _ in range(times):
+                call()
+            if turn:
+                cpu[name].append((time.process_time() - used) / times * 1e3)
+                wall[name].append((time.perf_counter() - started) / times * 1e3)
+    return {
+        name: {
+            "cpu_ms": statistics.median(cpu[name]),
+            "cpu_ms_min": min(cpu[name]),
+            "wall_ms": statistics.median(wall[name]),
+        }
+        for name in contenders
+    }
+
+
+def copy_bandwidth(megabytes: int = 200) -> float:
+    """GB/s moved (read + write) by copying an array of this size, one thread; best of five."""
+    source = np.ones(megabytes * 2**20 // 8)
+    target = np.empty_like(source)
+    best = float("inf")
+    for _ in range(6):
+        started = time.perf_counter()
+        np.copyto(target, source)
+        best = min(best, time.perf_counter() - started)
+    return 2 * source.nbytes / best / 1e9
+
+
+def machine() -> dict[str, Any]:
+    return {
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "copy_gb_per_s": round(copy_bandwidth(), 1),
+    }
+
+
+def keep(name: str, rows: list[dict[str, Any]], title: str) -> None:
+    """Writes results/NAME.json and results/NAME.md."""
+    RESULTS.mkdir(exist_ok=True)
+    result = {"title": title, "machine": machine(), "rows": rows}
+    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    lines = [f"{title}\n", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    lines += [f"| {' | '.join(_text(row.get(c, '')) for c in columns)} |" for row in rows]
+    (RESULTS / f"{name}.md").write_text("\n".join(lines) + "\n")
+    print((RESULTS / f"{name}.md").read_text())
+
+
+def _text(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

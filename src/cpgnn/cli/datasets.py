@@ -1,0 +1,99 @@
+"""`cpgnn datasets`: the benchmark graphs, their statistics, and as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from cpgnn.datasets import Dataset, Expected, Statistics
+
+
+def datasets(
+    name: Annotated[
+        str | None, typer.Argument(help="A data set; without it all are listed.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write edges.csv, labels.csv and features.npz to.")
+    ] = None,
+) -> None:
+    """List the benchmark graphs, or describe one; it is downloaded if it is not at hand."""
+    from cpgnn.cli.progress import waiting
+    from cpgnn.datasets import load_dataset, write_tables
+    from cpgnn.errors import must_be
+    from cpgnn.io import check_free
+
+    if name is None:
+        if out is not None:
+            raise must_be("'--out'", "come with the name of a data set", "none")
+        with waiting("reading"):
+            rows = _rows()
+        _print_list(rows)
+        return
+    if out is not None:
+        check_free(out)
+    with waiting(f"loading {name}"):
+        dataset = load_dataset(name)
+        files = write_tables(dataset.graph, out) if out is not None else ()
+    _print_one(dataset)
+    if files:
+        print(f"Written to {out}: {', '.join(files)}.")
+
+
+def _rows() -> list[tuple[str, ...]]:
+    from cpgnn.datasets import SPECS, at_hand, load_dataset
+
+    rows = []
+    for name, spec in SPECS.items():
+        path = at_hand(name)
+        if path is None:
+            rows.append((name, *_expected_cells(spec.expected), f"download ({spec.origin})"))
+        else:
+            rows.append((name, *_cells(load_dataset(name).statistics()), str(path)))
+    return rows
+
+
+def _cells(found: Statistics) -> tuple[str, ...]:
+    counts = (found.nodes, found.edges, found.edges_with_self_loops, found.classes, found.features)
+    ratios = (found.homophily, found.homophily_with_self_loops)
+    return (*(f"{count:,}" for count in counts), *(f"{ratio:.3f}" for ratio in ratios))
+
+
+def _expected_cells(expected: Expected) -> tuple[str, ...]:
+    edges, loops = expected.edges, expected.self_loops
+    bare = "–" if loops is None else f"{edges - loops:,}"
+    counts = (f"{edges:,}", f"{expected.classes:,}", f"{expected.features:,}")
+    return f"{expected.nodes:,}", bare, *counts, "–", "–"
+
+
+def _print_list(rows: list[tuple[str, ...]]) -> None:
+    from rich.markup import escape
+
+    from cpgnn.cli.printing import console, table
+
+    heads = ("nodes", "edges", "with loops", "classes", "features", "h", "with loops", "from")
+    made = table("data set", *heads, title="Data sets")
+    made.columns[-1].justify = "left"
+    for row in rows:
+        made.add_row(*(escape(cell) for cell in row))
+    to = console()
+    to.print(made)
+    to.print("'with loops' counts self-loops, as the paper's table does; A never has them.")
+
+
+def _print_one(dataset: Dataset) -> None:
+    from rich.markup import escape
+
+    from cpgnn.cli.printing import console, table
+
+    nodes, edges, all_edges, classes, features, h, all_h = _cells(dataset.statistics())
+    made = table("", "without self-loops", "with them, as in the paper", title=escape(dataset.name))
+    for name, value in (("nodes", nodes), ("classes", classes), ("features", features)):
+        made.add_row(name, value, value)
+    made.add_row("edges", edges, all_edges)
+    made.add_row("homophily ratio h", h, all_h)
+    to = console()
+    to.print(made)
+    to.print(f"Published splits: {len(dataset.splits)}. From: {escape(dataset.source)}.")

@@ -1,0 +1,316 @@
+"""`load_dataset` against a server on loopback: what is right is kept, what is wrong never is."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from upstream import (
+    features_of,
+    serving,
+    toy_arrays,
+    write_geom_gcn,
+    write_planetoid,
+    write_platonov,
+    write_wikipedia,
+)
+
+from cpgnn.datasets import SPECS, DownloadError, Expected, Spec, at_hand, load_dataset
+from cpgnn.datasets.dataset import as_dataset, write_arrays
+from cpgnn.datasets.parsing import parse_film, parse_geom_gcn, parse_platonov, parse_wikipedia
+from cpgnn.datasets.planetoid import parse_planetoid
+from cpgnn.datasets.verifying import graph_sha256, splits_sha256
+from cpgnn.errors import InputError
+
+FORMATS = {
+    "texas": (write_geom_gcn, parse_geom_gcn),
+    "actor": (lambda *args: write_geom_gcn(*args, film=True), parse_film),
+    "chameleon": (write_wikipedia, parse_wikipedia),
+    "minesweeper": (write_platonov, parse_platonov),
+    "cora": (write_planetoid, parse_planetoid),
+}
+
+
+def expected_of(arrays) -> Expected:
+    dataset = as_dataset(Path("toy.npz"), arrays, "toy", "here")
+    graph = dataset.graph
+    return Expected(
+        nodes=graph.num_nodes,
+        edges=graph.num_edges + len(graph.self_loops),
+        classes=graph.num_classes,
+        features=graph.num_features or 0,
+        splits=len(dataset.splits),
+        self_loops=len(graph.self_loops),
+        class_sizes=tuple(np.bincount(graph.labels).tolist()),
+        graph_sha256=graph_sha256(graph),
+        splits_sha256=splits_sha256(dataset.splits),
+    )
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def publish(site, monkeypatch):
+    """Writes `served` in the form of `name`, which is known to be `truth`."""
+
+    def run(name: str, truth, served=None) -> list[str]:
+        write, parse = FORMATS[name]
+        files = write(site, name, truth if served is None else served)
+        spec = Spec("a test", tuple(files), parse, expected_of(truth))
+        monkeypatch.setitem(SPECS, name, spec)
+        return files
+
+    return run
+
+
+@pytest.fixture
+def at(monkeypatch):
+    """Lets the files of a data set be at an address."""
+
+    def run(name: str, address: str) -> None:
+        spec = SPECS[name]
+        urls = tuple(f"{address}/{url.rpartition('/')[2]}" for url in spec.urls)
+        monkeypatch.setitem(SPECS, name, replace(spec, urls=urls))
+
+    return run
+
+
+def arrays_for(name: str):
+    if name == "cora":  # PyG's reader takes 500 validation nodes for granted
+        return toy_arrays(n=560, splits=3)
+    return toy_arrays(width=932) if name == "actor" else toy_arrays()
+
+
+def is_empty(cache: Path) -> bool:
+    return not cache.exists() or not list(cache.iterdir())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_download_is_parsed_verified_and_kept(name, publish, at, site, cache):
+    arrays = arrays_for(name)
+    publish(name, arrays)
+    with serving(site) as address:
+        at(name, address)
+        dataset = load_dataset(name, cache=cache)
+    graph = dataset.graph
+    upper = np.argwhere(np.triu(graph.adjacency.toarray()))
+    assert upper.tolist() == arrays["edge_index"].T.tolist()
+    assert graph.self_loops.tolist() == [1, 4]
+    assert graph.notices == ()
+    np.testing.assert_array_equal(graph.features.toarray(), features_of(arrays))
+    np.testing.assert_array_equal(graph.labels, arrays["labels"])
+    for split, mask in zip(dataset.splits, arrays["val_masks"], strict=True):
+        assert split.val.tolist() == np.flatnonzero(mask).tolist()
+    # The server is gone: the second load is the cache's.
+    assert [path.name for path in cache.iterdir()] == [f"{name}.npz"]
+    again = load_dataset(name, cache=cache)
+    assert again.source == str(cache / f"{name}.npz")
+    assert graph_sha256(again.graph) == graph_sha256(graph)
+    assert splits_sha256(again.splits) == splits_sha256(dataset.splits)
+
+
+def other_label(arrays):
+    arrays["labels"][[0, 1]] = arrays["labels"][[1, 0]]
+
+
+def fewer_edges(arrays):
+    arrays["edge_index"] = arrays["edge_index"][:, 1:]
+
+
+def other_feature(arrays):
+    arrays["features_data"][0] = 2
+
+
+def other_split(arrays):
+    arrays["train_masks"][0], arrays["val_masks"][0] = (
+        arrays["val_masks"][0].copy(),
+        arrays["train_masks"][0].copy(),
+    )
+
+
+def one_split_less(arrays):
+    for part in ("train", "val", "test"):
+        arrays[f"{part}_masks"] = arrays[f"{part}_masks"][1:]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "names"),
+    [
+        (other_label, "SHA-256 of the graph"),
+        (other_feature, "SHA-256 of the graph"),
+        (fewer_edges, "number of edges"),
+        (other_split, "SHA-256 of the splits"),
+        (one_split_less, "number of splits must be 10. Got 9"),
+    ],
+)
+def test_wrong_content_is_refused_and_not_kept(spoil, names, publish, at, site, cache):
+    served = toy_arrays()
+    spoil(served)
+    publish("minesweeper", toy_arrays(), served)
+    with serving(site) as address:
+        at("minesweeper", address)
+        with pytest.raises(DownloadError, match=names) as caught:
+            load_dataset("minesweeper", cache=cache)
+    assert "set CPGNN_DATA to a folder with minesweeper.npz" in str(caught.value)
+    assert is_empty(cache)
+
+
+def test_a_connection_that_breaks_off(publish, at, site, cache):
+    files = publish("minesweeper", toy_arrays())
+    with serving(site, short_of=files[0]) as address:
+        at("minesweeper", address)
+        with pytest.raises(DownloadError, match=r"come whole. Got [\d,]+ of [\d,]+ bytes"):
+            load_dataset("minesweeper", cache=cache)
+    assert is_empty(cache)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_file_truncated_on_the_server(name, publish, at, site, cache):
+    files = publish(name, arrays_for(name))
+    for file in {files[0], files[1 % len(files)], files[-1]}:
+        whole = (site / file).read_bytes()
+        (site / file).write_bytes(whole[: len(whole) // 2])
+        with serving(site) as address:
+            at(name, address)
+            with pytest.raises(DownloadError, match="must be the published data"):
+                load_dataset(name, cache=cache)
+        assert is_empty(cache)
+        (site / file).write_bytes(whole)
+
+
+def test_a_web_page_instead_of_the_file(publish, at, site, cache):
+    files = publish("minesweeper", toy_arrays())
+    (site / files[0]).write_text("<html>Sign in to the network</html>")
+    with serving(site) as address:
+        at("minesweeper", address)
+        with pytest.raises(DownloadError, match="zip") as caught:
+            load_dataset("minesweeper", cache=cache)
+    assert "/tmp" not in str(caught.value)
+    assert is_empty(cache)
+
+
+def test_not_found(publish, at, site, cache):
+    files = publish("texas", toy_arrays())
+    (site / files[3]).unlink()
+    with serving(site) as address:
+        at("texas", address)
+        with pytest.raises(DownloadError, match=f"{files[3]}: The download must be there. Got 404"):
+            load_dataset("texas", cache=cache)
+    assert is_empty(cache)
+
+
+def test_no_network(publish, at, cache):
+    publish("texas", toy_arrays())
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        at("texas", f"http://127.0.0.1:{closed.getsockname()[1]}")
+        with pytest.raises(DownloadError, match=r"come through the network. Got .*refused"):
+            load_dataset("texas", cache=cache)
+    assert is_empty(cache)
+
+
+def test_a_server_that_never_answers(publish, at, cache, monkeypatch):
+    monkeypatch.setattr("cpgnn.datasets.download.TIMEOUT", 0.2)
+    publish("texas", toy_arrays())
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        at("texas", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(DownloadError, match="timed out"):
+            load_dataset("texas", cache=cache)
+    assert is_empty(cache)
+
+
+def test_too_large(publish, at, site, cache, monkeypatch):
+    monkeypatch.setattr("cpgnn.datasets.download.MAX_BYTES", 100)
+    publish("minesweeper", toy_arrays())
+    with serving(site) as address:
+        at("minesweeper", address)
+        with pytest.raises(DownloadError, match="at most 100 bytes"):
+            load_dataset("minesweeper", cache=cache)
+
+
+# -- where it is looked for -----------------------------------------------------------------------
+
+
+def test_the_local_folder_comes_first_then_the_cache(publish, cache, tmp_path, monkeypatch):
+    publish("texas", toy_arrays())
+    assert at_hand("texas", cache=cache) is None
+    cache.mkdir()
+    write_arrays(cache / "texas.npz", toy_arrays())
+    assert at_hand("Texas", cache=cache) == cache / "texas.npz"
+    deep = tmp_path / "data" / "some" / "where"
+    deep.mkdir(parents=True)
+    write_arrays(deep / "texas.npz", toy_arrays())
+    monkeypatch.setenv("CPGNN_DATA", str(tmp_path / "data"))
+    assert load_dataset("texas", cache=cache).source == str(deep / "texas.npz")
+    (deep / "texas.npz").unlink()
+    assert load_dataset("texas", cache=cache).source == str(cache / "texas.npz")
+
+
+def test_where_the_cache_is(publish, tmp_path, monkeypatch):
+    publish("texas", toy_arrays())
+    for variable, folder in (("CPGNN_CACHE", "a"), ("XDG_CACHE_HOME", "b/cpgnn")):
+        (tmp_path / folder).mkdir(parents=True)
+        write_arrays(tmp_path / folder / "texas.npz", toy_arrays())
+        monkeypatch.setenv(variable, str(tmp_path / folder.partition("/")[0]))
+        assert at_hand("texas") == tmp_path / folder / "texas.npz"
+        monkeypatch.delenv(variable)
+
+
+def test_a_file_that_is_something_else(publish, cache):
+    publish("texas", toy_arrays())
+    cache.mkdir()
+    write_arrays(cache / "texas.npz", toy_arrays(n=20))
+    with pytest.raises(InputError, match=r"texas.npz: The number of nodes must be 30. Got 20."):
+        load_dataset("texas", cache=cache)
+
+
+def test_a_cache_that_cannot_be_made(publish, tmp_path):
+    publish("texas", toy_arrays())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="Set CPGNN_CACHE to another"):
+        load_dataset("texas", cache=tmp_path / "file" / "cache")
+
+
+def test_no_such_folder(monkeypatch):
+    monkeypatch.setenv("CPGNN_DATA", "/no/such/folder")
+    with pytest.raises(InputError, match="CPGNN_DATA must name a folder"):
+        load_dataset("texas")
+
+
+def test_no_such_name():
+    with pytest.raises(InputError, match="Did you mean chameleon"):
+        load_dataset("cameleon")
+
+
+def test_names_with_a_hyphen():
+    assert at_hand("roman-empire") is None
+
+
+# -- the table ----------------------------------------------------------------------------------
+
+
+def test_every_data_set_has_files_and_counts():
+    assert len(SPECS) == 16
+    for name, spec in SPECS.items():
+        files = [url.rpartition("/")[2] for url in spec.urls]
+        assert all(url.startswith("https://") for url in spec.urls), name
+        assert len(set(files)) == len(files), name
+        expected = spec.expected
+        if expected.class_sizes is not None:
+            assert sum(expected.class_sizes) == expected.nodes, name
+            assert len(expected.class_sizes) == expected.classes, name

@@ -1,0 +1,99 @@
+"""What the parsers refuse, and what Planetoid's files leave out."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from upstream import features_of, toy_arrays, write_geom_gcn, write_planetoid, write_platonov
+
+from cpgnn.datasets.parsing import EDGES, NODES, parse_film, parse_geom_gcn, parse_platonov
+from cpgnn.datasets.planetoid import check_pickle, parse_planetoid
+from cpgnn.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "message"),
+    [
+        (EDGES, "3", "line 2: A row must have 2 fields. Got 1"),
+        (EDGES, "3\tfour", "line 2: A row must be two node ids"),
+        (NODES, "0\t1,0,x\t0", "line 2: A row must be an id, features and a label"),
+        (NODES, "0\t1,0\t0", "line 3: A row must be as long as the first. Got 80"),
+        (NODES, "70\t" + ",".join("0" * 80) + "\t0", "node ids must be 0 … n-1"),
+    ],
+)
+def test_a_bad_line_is_named(file, line, message, tmp_path):
+    write_geom_gcn(tmp_path, "texas", toy_arrays())
+    lines = (tmp_path / file).read_text().splitlines()
+    lines[1] = line
+    (tmp_path / file).write_text("\n".join(lines))
+    with pytest.raises(InputError, match=message):
+        parse_geom_gcn(tmp_path)
+
+
+def test_film_has_932_features(tmp_path):
+    write_geom_gcn(tmp_path, "film", toy_arrays(width=932), film=True)
+    text = (tmp_path / NODES).read_text()
+    (tmp_path / NODES).write_text(text + "30\t5,932\t0\n")
+    with pytest.raises(InputError, match="line 32"):
+        parse_film(tmp_path)
+
+
+def test_an_edge_to_nowhere(tmp_path):
+    arrays = toy_arrays()
+    arrays["edge_index"][1, 0] = 99
+    write_geom_gcn(tmp_path, "texas", arrays)
+    from cpgnn.datasets.dataset import as_dataset
+
+    with pytest.raises(InputError, match=r"lie in 0 … 29. Got 99"):
+        as_dataset(tmp_path, parse_geom_gcn(tmp_path), "texas", "")
+
+
+def test_an_array_is_missing(tmp_path):
+    arrays = toy_arrays()
+    write_platonov(tmp_path, "tolokers", arrays)
+    held = dict(np.load(tmp_path / "tolokers.npz"))
+    del held["edges"]
+    np.savez(tmp_path / "tolokers.npz", **held)
+    with pytest.raises(InputError, match=r"tolokers.npz: The file must have an array 'edges'"):
+        parse_platonov(tmp_path)
+
+
+def test_few_or_full_columns_stay_dense(tmp_path):
+    write_platonov(tmp_path, "minesweeper", toy_arrays(width=7))
+    assert "features" in parse_platonov(tmp_path)
+
+
+def test_citeseer_has_nodes_that_no_file_describes(tmp_path):
+    arrays = toy_arrays(n=560, splits=2)
+    write_planetoid(tmp_path, "citeseer", arrays, missing=3)
+    read = parse_planetoid(tmp_path)
+    missing = [505, 506, 507]  # the first test node is 504
+    others = np.setdiff1d(np.arange(560), missing)
+    X = features_of(read)
+    assert not X[missing].any()
+    assert not read["labels"][missing].any()
+    np.testing.assert_array_equal(X[others], features_of(arrays)[others])
+    np.testing.assert_array_equal(read["labels"][others], arrays["labels"][others])
+    assert read["self_loops"].tolist() == [1, 4]
+
+
+class Evil:
+    def __reduce__(self):
+        return print, ("this must never run",)
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_a_pickle_that_would_run_something_is_refused(protocol, tmp_path, capsys):
+    write_planetoid(tmp_path, "cora", toy_arrays(n=560, splits=2))
+    (tmp_path / "ind.cora.tx").write_bytes(pickle.dumps([1, Evil()], protocol=protocol))
+    with pytest.raises(InputError, match="name nothing but arrays and lists"):
+        parse_planetoid(tmp_path)
+    assert capsys.readouterr().out == ""
+
+
+def test_bytes_that_are_no_pickle(tmp_path):
+    (tmp_path / "file").write_bytes(b"<html>")
+    with pytest.raises(InputError, match="A pickle must be whole"):
+        check_pickle(tmp_path / "file")

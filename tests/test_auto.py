@@ -1,0 +1,153 @@
+"""The short list, its budget, and the choice by validation score alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cpgnn import auto
+from cpgnn.architecture import Architecture
+from cpgnn.auto import CANDIDATES, candidates, choose
+from cpgnn.errors import InputError
+from cpgnn.graph import Graph
+from cpgnn.selection import Split, stratified_split
+from cpgnn.settings import Settings
+from cpgnn.training import train
+from toys import planted, toy
+
+SHORT = Settings(pretrain_epochs=10, epochs=15, patience=None)
+LIKE = Architecture(hidden=8, dropout=0.25, normalization="sym")
+
+
+def named(entries) -> list[tuple[str, int]]:
+    return [(entry.prior, entry.num_layers) for entry in entries]
+
+
+def listed(graph: Graph, *narrowed) -> list[tuple[str, int]]:
+    return named(candidates(graph, Split([0, 1], [2], []), LIKE, *narrowed))
+
+
+def test_the_list_as_it_stands():
+    entries = candidates(toy(0).graph, Split([0, 1], [2], []), LIKE)
+    assert named(entries) == named(CANDIDATES)
+    assert all((e.hidden, e.dropout, e.normalization) == (8, 0.25, "sym") for e in entries)
+
+
+@pytest.mark.parametrize(
+    ("prior", "num_layers", "expected"),
+    [
+        ("mlp", None, [("mlp", 1), ("mlp", 2)]),
+        ("cheby", None, [("cheby", 1), ("cheby", 2)]),
+        ("link", None, [("link", 1)]),
+        ("mlp", 3, [("mlp", 3)]),
+        ("auto", 3, [("mlp", 3), ("cheby", 3), ("link", 3)]),
+        ("auto", 0, [("mlp", 0), ("cheby", 0), ("link", 0)]),
+    ],
+)
+def test_narrowed(prior, num_layers, expected):
+    assert listed(toy(0).graph, prior, num_layers) == expected
+
+
+def test_large_graphs_leave_out_what_they_cannot_afford(monkeypatch):
+    graph = toy(0).graph
+    monkeypatch.setattr(auto, "MAX_CHEBY_EDGES", graph.num_edges)
+    monkeypatch.setattr(auto, "MAX_LINK_NODES", graph.num_nodes - 1)
+    assert listed(graph) == [("mlp", 1), ("mlp", 2), ("cheby", 1), ("cheby", 2)]
+    monkeypatch.setattr(auto, "MAX_CHEBY_EDGES", graph.num_edges - 1)
+    assert listed(graph) == [("mlp", 1), ("mlp", 2)]
+    assert listed(graph, "link") == [("link", 1)]  # asked for by name
+
+
+def test_a_second_layer_is_tried_only_where_its_field_is_small(monkeypatch):
+    """On a path, two hops around node 15 are five nodes."""
+    path = Graph.from_edges(np.arange(29), np.arange(1, 30), labels=np.arange(30) % 2)
+    split = Split([15], [], [])
+    both, one = [("mlp", 1), ("mlp", 2)], [("mlp", 1)]
+    for most, expected in ((5, both), (4, one)):
+        monkeypatch.setattr(auto, "MAX_FIELD_NODES", most)
+        assert named(candidates(path, split, LIKE, "mlp")) == expected
+    assert named(candidates(path, split, LIKE, "mlp", 2)) == [("mlp", 2)]  # asked for
+
+
+def test_an_unknown_prior_is_refused():
+    with pytest.raises(InputError, match=r"'prior' must be 'auto', 'mlp', .*\. Got 'gcn'"):
+        listed(toy(0).graph, "gcn")
+
+
+def test_every_trial_is_a_training_of_its_own_on_the_short_budget(monkeypatch):
+    monkeypatch.setattr(auto, "TRIAL_PRETRAIN", 6)
+    monkeypatch.setattr(auto, "TRIAL_EPOCHS", 7)
+    graph = planted(n=60, signal=0.5)
+    split = stratified_split(graph.labels, test=0.5)
+    entries = [Architecture("mlp", 1, hidden=8), Architecture("link", 1, hidden=8)]
+    begun = []
+    epochs = []
+
+    def begin(entry, most):
+        begun.append((entry, most))
+        return epochs.append
+
+    trials = choose(entries, graph, split, SHORT, seed=3, begin=begin)
+    assert begun == [(entry, 13) for entry in entries]
+    assert len(epochs) == 2 * 13
+    by_hand = {}
+    for entry in entries:
+        model = entry.build(graph, seed=3)
+        record = train(model, graph, split, SHORT.but(pretrain_epochs=6, epochs=7), seed=3)
+        by_hand[entry] = record.kept.score
+    assert {trial.architecture: trial.score for trial in trials} == by_hand
+    assert [t.score for t in trials] == sorted(by_hand.values(), reverse=True)
+
+
+def test_the_budget_of_the_settings_is_not_exceeded():
+    graph = planted(n=40)
+    most = []
+    choose(
+        [Architecture("mlp", 1, hidden=4)],
+        graph,
+        stratified_split(graph.labels),
+        SHORT.but(pretrain_epochs=2, epochs=3),
+        begin=lambda entry, epochs: most.append(epochs),
+    )
+    assert most == [5]
+
+
+def test_among_equals_the_first_wins_and_the_prior_alone_is_noted():
+    graph = planted(n=60, signal=8.0)  # everybody is right on every validation node
+    split = stratified_split(graph.labels, test=0.3)
+    entries = [Architecture("mlp", 2, hidden=8), Architecture("mlp", 1, hidden=8)]
+    trials = choose(entries, graph, split, SHORT.but(pretrain_epochs=60))
+    assert [trial.score for trial in trials] == [1.0, 1.0]
+    assert [trial.architecture for trial in trials] == entries
+    assert {trial.note for trial in trials} == {"prior alone was best"}
+
+
+def test_overflow_loses_with_its_message():
+    y = np.arange(40) % 2
+    u, v = np.nonzero(np.triu(y[:, None] != y))
+    graph = Graph.from_edges(
+        u, v, labels=y, features=np.random.default_rng(0).normal(size=(40, 2)) + y[:, None]
+    )
+    entries = [Architecture("mlp", 12, hidden=8), Architecture("mlp", 1, hidden=8)]
+    trials = choose(entries, graph, stratified_split(y), SHORT)
+    assert named(t.architecture for t in trials) == [("mlp", 1), ("mlp", 12)]
+    assert trials[1].score == float("-inf")
+    assert "K = 12" in trials[1].note
+
+
+def test_test_labels_do_not_choose():
+    graph = planted(n=80, signal=0.5)
+    split = stratified_split(graph.labels, test=0.5)
+    labels = graph.labels.copy()
+    labels[split.test] = np.random.default_rng(0).permutation(labels[split.test])
+    entries = [Architecture("mlp", 1, hidden=8), Architecture("link", 1, hidden=8)]
+    one = choose(entries, graph, split, SHORT)
+    other = choose(entries, graph.with_labels(labels, graph.class_names), split, SHORT)
+    assert one == other
+
+
+def test_without_validation_nodes_there_is_no_choice():
+    graph = planted(n=40)
+    everything = Split(np.arange(40), [], [])
+    trials = choose([Architecture("mlp", 1, hidden=4)], graph, everything, SHORT)
+    assert trials[0].score == 0.0
