@@ -52,7 +52,7 @@ class SparseTensorCPGNN(nn.Module):
         self.A = _csr(graph.adjacency)
         self.L = _csr(-graph.matrix("sym"))
         X = graph.features
-        self.X = _csr(sp.csr_array(sp.eye_array(graph.num_nodes, dtype=np.float32) if X is None else X))
+        self.X = _csr(sp.eye_array(graph.num_nodes, dtype=np.float32) if X is None else X)
         F, c = self.X.shape[1], graph.num_classes
         orders = 3 if prior == "cheby" else 1
         self.W_1 = nn.ParameterList([_weight(F, 64) for _ in range(orders)])

@@ -32,9 +32,7 @@ def main() -> None:
             model = SparseTensorCPGNN(graph, prior)
             contenders["PyG, CSR"] = usual_epoch(model, graph, split)
         if "edge_index" in others and not dear:
-            contenders["PyG, edge_index"] = usual_epoch(
-                EdgeIndexCPGNN(graph, prior), graph, split
-            )
+            contenders["PyG, edge_index"] = usual_epoch(EdgeIndexCPGNN(graph, prior), graph, split)
         calls = {"floor": COUNT, "PyG, CSR": 5, "PyG, edge_index": 2}
         times = interleaved(contenders, repeats=3 if dear else 7, calls=calls)
         if dear and "edge_index" in others:  # seconds an epoch: one is enough

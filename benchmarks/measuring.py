@@ -18,7 +18,10 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def interleaved(
-    contenders: dict[str, Callable[[], Any]], *, repeats: int = 7, calls: dict[str, int] | None = None
+    contenders: dict[str, Callable[[], Any]],
+    *,
+    repeats: int = 7,
+    calls: dict[str, int] | None = None,
 ) -> dict[str, dict[str, float]]:
     """Median CPU and wall milliseconds of a call of each contender, taken in turns.
 

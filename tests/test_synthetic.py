@@ -180,7 +180,7 @@ def test_one_step_follows_the_closed_form(monkeypatch, patience):
         assert is_drawn_from(observed, one_step_probabilities(*wrong)) < 1e-6
 
 
-# -- distribution: whole graphs against a plain O(n²) reference ----------------------------------------
+# -- distribution: whole graphs against a plain O(n²) reference ---------------------------------
 
 SIZES, N_0, M = [30, 20, 10], 10, 3
 TARGETS = {
