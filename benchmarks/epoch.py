@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import torch
+
 from alternatives import EdgeIndexCPGNN, SparseTensorCPGNN, usual_epoch
 from measuring import interleaved, keep
 from ours import epochs, floor, prepared

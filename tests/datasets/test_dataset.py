@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from upstream import features_of, toy_arrays
 
 from cpgnn.datasets import Statistics, as_reference, read_dataset, write_tables
 from cpgnn.datasets.dataset import as_dataset, write_arrays
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
 from cpgnn.io import read_graph
+from upstream import features_of, toy_arrays
 
 
 def small():

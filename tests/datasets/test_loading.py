@@ -8,6 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from cpgnn.datasets import SPECS, DownloadError, Expected, Spec, at_hand, load_dataset
+from cpgnn.datasets.dataset import as_dataset, write_arrays
+from cpgnn.datasets.parsing import parse_film, parse_geom_gcn, parse_platonov, parse_wikipedia
+from cpgnn.datasets.planetoid import parse_planetoid
+from cpgnn.datasets.verifying import graph_sha256, splits_sha256
+from cpgnn.errors import InputError
 from upstream import (
     features_of,
     serving,
@@ -17,13 +24,6 @@ from upstream import (
     write_platonov,
     write_wikipedia,
 )
-
-from cpgnn.datasets import SPECS, DownloadError, Expected, Spec, at_hand, load_dataset
-from cpgnn.datasets.dataset import as_dataset, write_arrays
-from cpgnn.datasets.parsing import parse_film, parse_geom_gcn, parse_platonov, parse_wikipedia
-from cpgnn.datasets.planetoid import parse_planetoid
-from cpgnn.datasets.verifying import graph_sha256, splits_sha256
-from cpgnn.errors import InputError
 
 FORMATS = {
     "texas": (write_geom_gcn, parse_geom_gcn),

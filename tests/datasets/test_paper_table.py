@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from cpgnn.datasets import SPECS, load_dataset
+from cpgnn.io import read_npz_arrays
 from upstream import (
     serving,
     write_geom_gcn,
@@ -14,9 +17,6 @@ from upstream import (
     write_platonov,
     write_wikipedia,
 )
-
-from cpgnn.datasets import SPECS, load_dataset
-from cpgnn.io import read_npz_arrays
 
 DATA = os.environ.get("CPGNN_DATA")
 pytestmark = [

@@ -6,11 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
-from upstream import features_of, toy_arrays, write_geom_gcn, write_planetoid, write_platonov
 
 from cpgnn.datasets.parsing import EDGES, NODES, parse_film, parse_geom_gcn, parse_platonov
 from cpgnn.datasets.planetoid import check_pickle, parse_planetoid
 from cpgnn.errors import InputError
+from upstream import features_of, toy_arrays, write_geom_gcn, write_planetoid, write_platonov
 
 
 @pytest.mark.parametrize(
