@@ -67,9 +67,9 @@ def run_demo(seed: int = 0, begin: Begin | None = None) -> Demo:
 
     blind = Architecture("mlp", 0).build(graph, seed=seed)
     alone = settings.but(epochs=0)
-    observe = begin("MLP (blind to the graph)", alone.pretrain_epochs)
+    observe = begin("MLP, graph-blind", alone.pretrain_epochs)
     train(blind, graph, split, alone, seed=seed, observe=observe)
-    accuracy["MLP (blind to the graph)"] = held_out_accuracy(blind, graph, split)
+    accuracy["MLP, graph-blind"] = held_out_accuracy(blind, graph, split)
 
     recipe = GCN_RECIPES[-1]
     gcn = GCN(graph, seed=seed)

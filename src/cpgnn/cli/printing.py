@@ -32,6 +32,12 @@ def console() -> Console:
     return plain if plain.is_terminal else Console(highlight=False, width=160)
 
 
+def show(to: Console, made: Table) -> None:
+    """A table at its full width: numbers are never broken, even where the terminal is narrow."""
+    wanted = to.measure(made).maximum
+    to.print(made, width=max(to.width, wanted), crop=False, no_wrap=True)
+
+
 def print_notices(graph: Graph) -> None:
     for notice in graph.notices:
         print(f"Note: {notice}", file=sys.stderr)
@@ -41,7 +47,7 @@ def table(*columns: str, title: str | None = None) -> Table:
     """A table whose first column is text and whose others are numbers."""
     made = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
     for i, column in enumerate(columns):
-        made.add_column(escape(column), justify="right" if i else "left", overflow="fold")
+        made.add_column(escape(column), justify="right" if i else "left", no_wrap=True)
     return made
 
 
@@ -53,6 +59,16 @@ def matrix_table(title: str, matrix: np.ndarray, names: list[str]) -> Table:
     return made
 
 
+def percent_table(title: str, matrix: np.ndarray, names: list[str]) -> Table:
+    """A class matrix in whole percents, narrow enough for three side by side."""
+    made = Table(title=title, box=None, padding=(0, 1, 0, 0), title_style="bold")
+    for name in ("", *names):
+        made.add_column(escape(name), justify="right", no_wrap=True)
+    for name, row in zip(names, 100 * matrix, strict=True):
+        made.add_row(escape(name), *(f"{value:.0f}" for value in row))
+    return made
+
+
 def print_run(run: Run, out: Path) -> None:
     to, classifier = console(), run.classifier
     names = [str(name) for name in classifier.classes_]
@@ -60,11 +76,11 @@ def print_run(run: Run, out: Path) -> None:
     if run.evaluation is None:
         to.print("No test labels, so no scores: nothing was held out.")
     else:
-        to.print(_scores(run))
-        to.print(_per_class(run))
+        show(to, _scores(run))
+        show(to, _per_class(run))
     if len(names) <= WIDEST:
         title = "Of the edges of a class (row), the share that leads to each class (column)"
-        to.print(matrix_table(title, classifier.edge_frequency_, names))
+        show(to, matrix_table(title, classifier.edge_frequency_, names))
     to.print(f"Written to {escape(str(out))}: predictions, matrices, metrics, model.")
 
 
@@ -134,7 +150,7 @@ def print_stats(graph: Graph) -> None:
         rows.append(("h with self-loops", f"{with_loops:.3f}"))
     for name, value in rows:
         made.add_row(name, value)
-    to.print(made)
+    show(to, made)
     if not graph.num_classes:
         to.print("No labels: homophily and the compatibility matrix need --labels.")
         return
@@ -143,9 +159,9 @@ def print_stats(graph: Graph) -> None:
     counts = np.bincount(graph.labels[graph.labels >= 0], minlength=len(names))
     for name, count in zip(names, counts, strict=True):
         sizes.add_row(escape(name), f"{count:,}")
-    to.print(sizes)
+    show(to, sizes)
     title = "H: of the edges of a class (row), the share that leads to each class (column)"
-    to.print(matrix_table(title, compatibility_matrix(graph), names))
+    show(to, matrix_table(title, compatibility_matrix(graph), names))
 
 
 def print_demo(demo: Demo, picture: Path) -> None:
@@ -158,7 +174,7 @@ def print_demo(demo: Demo, picture: Path) -> None:
     made = table("method", "accuracy", "95 % interval", "n", title="Test accuracy (10 % labels)")
     for name, scored in demo.accuracy.items():
         made.add_row(name, *_cells(scored))
-    to.print(made)
+    show(to, made)
     names = [str(name) for name in graph.class_names]
     matrices = {
         "True H": demo.true,
@@ -166,10 +182,10 @@ def print_demo(demo: Demo, picture: Path) -> None:
         "Learned by CPGNN": demo.learned,
     }
     side_by_side = Table.grid(padding=(0, 3))
-    side_by_side.add_row(*(matrix_table(title, H, names) for title, H in matrices.items()))
-    to.print(side_by_side)
+    side_by_side.add_row(*(percent_table(title, H, names) for title, H in matrices.items()))
+    show(to, side_by_side)
     to.print(
-        "H_ij: how likely an edge of class i leads to class j. "
+        "H_ij in percent: how likely an edge of class i leads to class j. "
         f"Mean error per cell: {compatibility_error(demo.initial, demo.true):.3f} at the start, "
         f"{compatibility_error(demo.learned, demo.true):.3f} learned."
     )
@@ -183,4 +199,4 @@ def print_pages(pages: list[tuple[str, pd.DataFrame]]) -> None:
         made = table(*frame.columns, title=title)
         for row in frame.itertuples(index=False):
             made.add_row(*map(escape, row))
-        to.print(made)
+        show(to, made)

@@ -25,17 +25,20 @@ def progress_bar() -> Iterator[Begin]:
     """Hands out `begin(name, epochs)`, which draws one bar for each piece of training."""
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description:<22}"),
-        BarColumn(),
-        TextColumn("{task.completed:>5.0f}/{task.total:.0f} epochs"),
-        TextColumn("{task.fields[state]:<34}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.description:<16}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
 
+        def finish() -> None:
+            for task in bars.tasks:  # training may have stopped early
+                bars.update(task.id, total=task.completed)
+
         def begin(name: str, epochs: int) -> Observer:
-            for earlier in bars.tasks:  # it may have stopped early
-                bars.update(earlier.id, total=earlier.completed)
+            finish()
             task = bars.add_task(name, total=epochs, state="")
             done = 0
 
@@ -43,12 +46,13 @@ def progress_bar() -> Iterator[Begin]:
                 nonlocal done
                 done += 1
                 if done % 10 == 0 or done == epochs:
-                    state = f"loss {epoch.loss:6.3f}  validation {epoch.score:.3f}"
+                    state = f"loss {epoch.loss:.3f} val {epoch.score:.3f}"
                     bars.update(task, completed=done, state=state)
 
             return observe
 
         yield begin
+        finish()
 
 
 @contextmanager
