@@ -10,7 +10,7 @@ import torch
 from cpgnn import Architecture, FeatureScaler, Graph, Split, per_class_split
 from cpgnn.compatibility import centering_penalty
 from cpgnn.datasets import load_dataset
-from cpgnn.training import Best, Target, descend
+from cpgnn.loop import Best, Target, descend
 
 
 def prepared(name: str, features: bool) -> tuple[Graph, Split]:

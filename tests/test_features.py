@@ -98,6 +98,19 @@ def test_the_fitted_mean_is_reused_on_other_nodes():
     assert not np.allclose(dense(scaled).mean(axis=0), 0, atol=1e-2)
 
 
+@pytest.mark.parametrize("kind", ["rows", "standard"])
+@pytest.mark.parametrize("fitted_on", [np.asarray, sp.csr_array])
+def test_dense_or_sparse_at_prediction_is_all_the_same(fitted_on, kind):
+    scaler = FeatureScaler.fit(with_features(fitted_on(matrix(1))), kind)
+    later = matrix(2)
+    np.testing.assert_allclose(
+        dense(scaler(with_features(sp.csr_array(later)))),
+        dense(scaler(with_features(later))),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+
+
 @pytest.mark.parametrize(
     ("fitted", "given", "message"),
     [

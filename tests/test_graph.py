@@ -477,6 +477,14 @@ REFUSED = {
         lambda: Graph.from_pandas(EDGES, features=pd.DataFrame({"f": ["p", "q"]}, list("ab"))),
         "'features' must be numbers in n rows and F columns. Got",
     ),
+    "ragged features": (
+        lambda: Graph.from_edges([0], [1], features=[[1.0], [1.0, 2.0]]),
+        "'features' must be numbers in n rows and F columns. Got rows of different lengths.",
+    ),
+    "NetworkX node without features": (
+        lambda: Graph.from_networkx(nx.path_graph(2), features="vec"),
+        "Every node must have the attribute 'vec', one vector each. Got 0 without.",
+    ),
     "missing feature row": (
         lambda: Graph.from_pandas(EDGES, features=pd.DataFrame({"f": [1.0]}, ["a"])),
         "'features' must have one row for each of the 2 nodes. Got 1 rows.",

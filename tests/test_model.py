@@ -14,9 +14,9 @@ from cpgnn import sparse
 from cpgnn.architecture import Architecture
 from cpgnn.compatibility import centering_penalty, initial_H_bar
 from cpgnn.errors import InputError
+from cpgnn.loop import Target
 from cpgnn.model import CPGNN
 from cpgnn.priors import MLPPrior
-from cpgnn.training import Target
 from toys import Toy, array, planted, softmax, toy, toys
 
 F64 = torch.float64

@@ -84,6 +84,12 @@ def test_the_paper_floors_both_shares(n, m):
         assert sizes(split, labels, c) == expected
 
 
+def test_floors_do_not_stumble_over_binary_fractions():
+    """0.29 · 100 is 28.999999999999996 in floating point, and 0.57 · 100 is 56.99999999999999."""
+    labels = np.zeros(100, dtype=np.int64)
+    assert sizes(per_class_split(labels, train=0.29, test=0.57), labels, 0) == (29, 14, 57)
+
+
 @pytest.mark.parametrize("make", [stratified_split, per_class_split])
 def test_the_seed_decides_and_nothing_else(make):
     labels = np.arange(100) % 3

@@ -16,12 +16,13 @@ from cpgnn.architecture import Architecture
 from cpgnn.compatibility import initial_H_bar, sinkhorn_knopp
 from cpgnn.errors import BeliefOverflowError, InputError, NumericalNotice
 from cpgnn.graph import Graph
+from cpgnn.loop import Epoch, Patience, Target
 from cpgnn.model import CPGNN
 from cpgnn.priors import MLPPrior
 from cpgnn.scores import accuracy
 from cpgnn.selection import Split, stratified_split
 from cpgnn.settings import ABLATIONS, Settings, preset
-from cpgnn.training import Epoch, Patience, Target, estimated_compatibility, train
+from cpgnn.training import estimated_compatibility, train
 from toys import Toy, array, planted, softmax, toy
 
 SHORT = Settings(pretrain_epochs=12, epochs=15, patience=None)
@@ -667,5 +668,5 @@ def test_the_message_knows_that_a_row_normalised_matrix_has_radius_one():
 def test_unscaled_features_stop_with_another_message():
     graph = planted(n=40)
     huge = graph.with_features(graph.features * 1e30)
-    with pytest.raises(BeliefOverflowError, match=r"epochs of the prior\. Try feature_scaling="):
+    with pytest.raises(BeliefOverflowError, match=r"epochs\. Try feature_scaling="):
         train(model_for(huge), huge, stratified_split(graph.labels), SHORT)

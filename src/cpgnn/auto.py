@@ -10,9 +10,10 @@ import numpy as np
 from cpgnn.architecture import Architecture
 from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.graph import Graph
+from cpgnn.loop import Observer, Training
 from cpgnn.selection import Split
 from cpgnn.settings import Settings
-from cpgnn.training import Observer, Training, train
+from cpgnn.training import train
 
 CANDIDATES = (
     Architecture("mlp", 1),

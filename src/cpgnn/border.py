@@ -136,8 +136,14 @@ def as_features(features: Any) -> np.ndarray | sp.csr_array | None:
     except (TypeError, ValueError):
         raise InputError(
             "'features' must be numbers in n rows and F columns. "
-            f"Got {type(features).__name__}. Encode text columns first (one-hot, say)."
+            f"Got {_described(features)}. Encode text columns first (one-hot, say)."
         ) from None
+
+
+def _described(features: Any) -> str:
+    if isinstance(features, list) and len({np.shape(row) for row in features}) > 1:
+        return "rows of different lengths"
+    return type(features).__name__
 
 
 def as_ids(ids: Any, n: int) -> pd.Index:

@@ -21,10 +21,11 @@ from cpgnn.compatibility import edge_frequency, enhanced_belief, recover_compati
 from cpgnn.errors import BeliefOverflowError, InputError, NotInductiveError, must_be
 from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
+from cpgnn.loop import Observer
 from cpgnn.model import CPGNN
 from cpgnn.selection import Split, check_share, stratified_split
 from cpgnn.settings import Settings, preset
-from cpgnn.training import Observer, train
+from cpgnn.training import train
 
 Begin = Callable[[str, int], Observer | None]
 """Told of every piece of training (its name, its epochs at most); may return an observer."""

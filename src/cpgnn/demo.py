@@ -16,12 +16,13 @@ from cpgnn.compatibility import recover_compatibility
 from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
+from cpgnn.loop import Observer
 from cpgnn.metrics import Scored, share
 from cpgnn.reference import gaussian_reference
 from cpgnn.selection import Split, per_class_split
 from cpgnn.settings import preset
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
-from cpgnn.training import Observer, train
+from cpgnn.training import train
 
 NUM_CLASSES, CLASS_SIZE, HOMOPHILY = 5, 600, 0.1
 Begin = Callable[[str, int], Observer | None]

@@ -65,8 +65,9 @@ class FeatureScaler:
             return graph.with_features(_times(X, per_entry))
         assert self.mean is not None
         assert self.std is not None
-        if sparse:
+        if sparse and not self.mean.any():
             return graph.with_features(_times(X, 1 / self.std[X.indices]))
+        X = X.toarray() if sparse else X  # fitted on a dense matrix, whose mean counts
         return graph.with_features((X - self.mean) / self.std)
 
 

@@ -317,7 +317,13 @@ class Graph:
             weights = np.array([data.get(weight, 1.0) for *_, data in graph.edges(data=True)])
         labels = np.full(len(ids), None, dtype=object)
         labels[:] = [graph.nodes[node].get(label) for node in ids]
-        X = None if features is None else np.stack([graph.nodes[v][features] for v in ids])
+        X = None
+        if features is not None:
+            lacking = [node for node in ids if features not in graph.nodes[node]]
+            if lacking:
+                must = f"have the attribute {features!r}, one vector each"
+                raise must_be("Every node", must, f"{lacking[0]!r} without")
+            X = [graph.nodes[node][features] for node in ids]
         return cls.from_edges(
             ends[:, 0],
             ends[:, 1],

@@ -19,9 +19,9 @@ from cpgnn.errors import InputError, must_be
 from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder
+from cpgnn.loop import Epoch
 from cpgnn.selection import Split
 from cpgnn.settings import Settings
-from cpgnn.training import Epoch
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier

@@ -14,9 +14,10 @@ from torch import nn
 from cpgnn.architecture import Architecture
 from cpgnn.baselines import MODELS, REAL, train_baseline
 from cpgnn.graph import Graph
+from cpgnn.loop import Training
 from cpgnn.selection import Split, stratified_split
 from cpgnn.settings import preset
-from cpgnn.training import Training, train
+from cpgnn.training import train
 from toys import planted, toy
 
 Make = Callable[..., nn.Module]

@@ -13,8 +13,8 @@ from cpgnn.baselines import GCN, MODELS, REAL, SYNTHETIC, GraphSAGE, recipes, tr
 from cpgnn.baselines.dropout import dropped, dropped_features
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
 from cpgnn.errors import InputError
+from cpgnn.loop import Epoch
 from cpgnn.selection import Split, stratified_split
-from cpgnn.training import Epoch
 from toys import planted, toy
 
 EVERY = [recipe for lists in (REAL, SYNTHETIC) for recipes in lists.values() for recipe in recipes]

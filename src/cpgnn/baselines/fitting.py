@@ -12,9 +12,7 @@ from torch.nn.functional import cross_entropy
 from cpgnn.baselines.recipes import Recipe
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
 from cpgnn.graph import Graph
-from cpgnn.selection import Split
-from cpgnn.sparse import as_view
-from cpgnn.training import (
+from cpgnn.loop import (
     Best,
     Epoch,
     KeepRule,
@@ -26,6 +24,8 @@ from cpgnn.training import (
     descend,
     seeded,
 )
+from cpgnn.selection import Split
+from cpgnn.sparse import as_view
 
 
 def train_baseline(

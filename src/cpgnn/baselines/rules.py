@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cpgnn.training import Epoch
+from cpgnn.loop import Epoch
 
 
 class RisingLoss:

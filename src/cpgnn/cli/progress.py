@@ -17,7 +17,7 @@ from rich.progress import (
 
 if TYPE_CHECKING:
     from cpgnn.classifier import Begin
-    from cpgnn.training import Epoch, Observer
+    from cpgnn.loop import Epoch, Observer
 
 
 @contextmanager

@@ -1,0 +1,257 @@
+"""The one training loop: gradient descent on the labelled rows, the best epoch kept.
+
+It serves pretraining, end-to-end training and every baseline; observers may look, never steer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from cpgnn.dense import mean_cross_entropy
+from cpgnn.errors import BeliefOverflowError, must_be
+from cpgnn.scores import Score, accuracy
+from cpgnn.selection import Split
+from cpgnn.sparse import View
+
+LARGEST_LOSS = 2.0**23
+"""A mean cross-entropy beyond this means logits whose float32 neighbours differ by more than 1."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What an observer sees of an epoch. `epoch` counts the updates made in its phase."""
+
+    phase: int
+    epoch: int
+    loss: float
+    train_accuracy: float
+    score: float
+
+
+class DivergedError(BeliefOverflowError):
+    """The loss left the range of numbers that can be told apart."""
+
+    def __init__(self, epoch: Epoch) -> None:
+        super().__init__(
+            f"The loss must stay finite. Got {epoch.loss:g} after {epoch.epoch} epochs. "
+            "Try feature_scaling='standard' or a smaller learning rate."
+        )
+        self.epoch = epoch
+
+
+Observer = Callable[[Epoch], None]
+StopRule = Callable[[Epoch, Callable[[], float]], bool]
+"""Asked after every epoch, with a way to the validation loss: is it enough?"""
+KeepRule = Callable[[Epoch, Callable[[], float]], bool]
+"""Asked after every epoch, before the stop rule: is this the one to keep so far?"""
+
+
+@dataclass
+class Training:
+    """What training did: every epoch, which one was kept, and the estimate H̄ started from."""
+
+    epochs: list[Epoch] = field(default_factory=list)
+    kept: Epoch | None = None
+    initial_compatibility: np.ndarray | None = None
+
+    @property
+    def phase(self) -> int:
+        """The phase of the kept epoch: 1 means that the prior alone was best."""
+        return self.kept.phase if self.kept else 2
+
+
+@dataclass(frozen=True)
+class Target:
+    """The labelled rows of a graph: training nodes first, then validation nodes."""
+
+    view: View
+    labels: Tensor
+    num_train: int
+    class_weight: Tensor | None
+
+    @classmethod
+    def of(cls, graph_view: View, split: Split, class_weight: str | None = None) -> Target:
+        graph = graph_view.graph
+        nodes = np.concatenate([split.train, split.val])
+        if nodes.max() >= graph.num_nodes:
+            what = f"be below the number of nodes ({graph.num_nodes})"
+            raise must_be("A position in the split", what, nodes.max())
+        y = graph.labels[nodes]
+        if (y < 0).any():
+            unlabelled = graph.node_ids[nodes[y < 0][0]]
+            raise must_be("Training and validation nodes", "be labelled", f"node {unlabelled!r}")
+        weight = None
+        if class_weight == "balanced":
+            counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
+            present = (counts > 0).sum()
+            weight = len(split.train) / (present * np.maximum(counts, 1))
+            weight = torch.as_tensor(weight, dtype=graph_view.dtype, device=graph_view.device)
+        labels = torch.from_numpy(y).to(graph_view.device)
+        return cls(graph_view.of(nodes), labels, len(split.train), weight)
+
+    def loss(self, logits: Tensor) -> Tensor:
+        """Mean cross-entropy over the training nodes."""
+        train = self.num_train
+        return mean_cross_entropy(logits[:train], self.labels[:train], self.class_weight)
+
+    def validation_loss(self, logits: Tensor) -> float:
+        train = self.num_train
+        return float(mean_cross_entropy(logits[train:], self.labels[train:], self.class_weight))
+
+
+class Best:
+    """The best epoch so far and a copy of its weights (and of Adam's moments, if wanted)."""
+
+    def __init__(self) -> None:
+        self.epoch: Epoch | None = None
+        self._live: list[Tensor] = []
+        self._copy: list[Tensor] = []
+
+    def offer(self, epoch: Epoch, live: Callable[[], list[Tensor]], *, later_wins: bool) -> bool:
+        score = -np.inf if self.epoch is None else self.epoch.score
+        better = epoch.score > score or (later_wins and epoch.score == score)
+        if better or self.epoch is None:
+            self.take(epoch, live)
+        return better
+
+    def take(self, epoch: Epoch, live: Callable[[], list[Tensor]]) -> None:
+        """Keeps this epoch in place of the one before."""
+        self.epoch = epoch
+        self._live = live()
+        if len(self._copy) != len(self._live):
+            self._copy = [torch.empty_like(tensor) for tensor in self._live]
+        with torch.no_grad():
+            for copy, tensor in zip(self._copy, self._live, strict=True):
+                copy.copy_(tensor)
+
+    def restore(self) -> None:
+        with torch.no_grad():
+            for copy, tensor in zip(self._copy, self._live, strict=True):
+                tensor.copy_(copy)
+
+
+def descend(
+    model: nn.Module,
+    forward: Callable[[View], Tensor],
+    target: Target,
+    optimizer: torch.optim.Optimizer,
+    best: Best,
+    *,
+    epochs: int,
+    phase: int = 1,
+    score: Score = accuracy,
+    loss_of: Callable[[Tensor], Tensor] | None = None,
+    penalty: Callable[[], Tensor] | None = None,
+    schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
+    stop: StopRule | None = None,
+    keep: KeepRule | None = None,
+    keep_moments: bool = False,
+    later_wins: bool = False,
+    first_competes: bool = False,
+    observe: Observer | None = None,
+) -> None:
+    """Gradient descent on the labelled rows; the best epoch ends up in `best`.
+
+    Where nothing is random, the pass that gives the loss also gives the validation score of the
+    same weights, so an epoch is one pass. Epoch e is the state after e updates; the state before
+    the first update competes only if asked to. Without validation nodes the last epoch is kept.
+    `loss_of` replaces the mean cross-entropy over the training nodes (by that over a batch, say),
+    and `keep` the highest score as the choice of the epoch.
+    """
+    loss_of = loss_of or target.loss
+    validated = len(target.labels) > target.num_train
+    one_pass = not _mode_matters(model, forward, target.view)
+
+    def live() -> list[Tensor]:
+        tensors = [*model.parameters(), *model.buffers()]
+        if keep_moments:
+            states = [optimizer.state[p] for p in model.parameters() if p in optimizer.state]
+            tensors += [state[key] for state in states for key in sorted(state)]
+        return tensors
+
+    for updates in range(epochs + 1):
+        last = updates == epochs
+        if one_pass:
+            logits = forward(target.view)
+            seen = logits.detach()
+        else:
+            seen = evaluated(model, forward, target.view)
+            logits = forward(target.view)
+        loss = loss_of(logits)
+        epoch = Epoch(
+            phase,
+            updates,
+            loss.item(),
+            accuracy(seen[: target.num_train], target.labels[: target.num_train]),
+            score(seen[target.num_train :], target.labels[target.num_train :]),
+        )
+        if not epoch.loss < LARGEST_LOSS:
+            raise DivergedError(epoch)
+        if updates > 0 or first_competes:
+            validation_loss = partial(target.validation_loss, seen)
+            if keep is not None:
+                if keep(epoch, validation_loss):
+                    best.take(epoch, live)
+            elif validated or last:
+                best.offer(epoch, live, later_wins=later_wins or not validated)
+            if observe is not None:
+                observe(epoch)
+            if stop is not None and stop(epoch, validation_loss):
+                break
+        if last:
+            break
+        optimizer.zero_grad(set_to_none=True)
+        (loss if penalty is None else loss + penalty()).backward()
+        optimizer.step()
+        if schedule is not None:
+            schedule.step()
+
+
+class Patience:
+    """Stops after so many epochs without a better score; a new one for every phase.
+
+    With `ties`, an epoch that equals the best starts the count again.
+    """
+
+    def __init__(self, epochs: int, *, ties: bool = False) -> None:
+        self.epochs, self.ties, self.best, self.since = epochs, ties, -np.inf, 0
+
+    def __call__(self, epoch: Epoch, validation_loss: Callable[[], float]) -> bool:
+        if epoch.score > self.best or (self.ties and epoch.score == self.best):
+            self.best, self.since = epoch.score, epoch.epoch
+        return epoch.epoch - self.since >= self.epochs
+
+
+def evaluated(model: nn.Module, forward: Callable[[View], Tensor], view: View) -> Tensor:
+    """Logits as at prediction time: no dropout, no gradient. Leaves the model in training mode."""
+    model.eval()
+    with torch.no_grad():
+        logits = forward(view)
+    model.train()
+    return logits
+
+
+def _mode_matters(model: nn.Module, forward: Callable[[View], Tensor], view: View) -> bool:
+    """Whether training mode computes something else than evaluation (dropout, batch norm)."""
+    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    as_predicted = evaluated(model, forward, view)
+    with torch.no_grad():
+        differs = not torch.equal(forward(view), as_predicted)
+        for buffer, before in buffers:
+            buffer.copy_(before)
+    return differs
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Torch's random numbers from `seed` inside, as they were outside."""
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield
