@@ -39,7 +39,7 @@ lint: setup-dev
 test: setup-dev lint
 	$(TEST) -m "not slow"
 
-test-slow: setup-dev wheel
+test-slow: setup-dev docs wheel
 	$(TEST) -m slow
 
 # The wheel, built and run in an environment of its own.

@@ -166,6 +166,7 @@ def descend(
     and `keep` the highest score as the choice of the epoch.
     """
     loss_of = loss_of or target.loss
+    weights = list(model.parameters())
     validated = len(target.labels) > target.num_train
     one_pass = not _mode_matters(model, forward, target.view)
 
@@ -185,13 +186,7 @@ def descend(
             seen = evaluated(model, forward, target.view)
             logits = forward(target.view)
         loss = loss_of(logits)
-        epoch = Epoch(
-            phase,
-            updates,
-            loss.item(),
-            accuracy(seen[: target.num_train], target.labels[: target.num_train]),
-            score(seen[target.num_train :], target.labels[target.num_train :]),
-        )
+        epoch = Epoch(phase, updates, loss.item(), *_scores(score, seen, target))
         if not epoch.loss < LARGEST_LOSS:
             raise DivergedError(epoch)
         if updates > 0 or first_competes:
@@ -207,11 +202,22 @@ def descend(
                 break
         if last:
             break
-        optimizer.zero_grad(set_to_none=True)
+        for weight in weights:
+            weight.grad = None
         (loss if penalty is None else loss + penalty()).backward()
         optimizer.step()
         if schedule is not None:
             schedule.step()
+
+
+def _scores(score: Score, logits: Tensor, target: Target) -> tuple[float, float]:
+    """Accuracy on the training nodes, score on the validation nodes."""
+    train = target.num_train
+    hits = logits.argmax(dim=1) == target.labels
+    train_accuracy = hits[:train].sum().item() / train
+    if score is accuracy:
+        return train_accuracy, hits[train:].sum().item() / max(len(hits) - train, 1)
+    return train_accuracy, score(logits[train:], target.labels[train:])
 
 
 class Patience:
