@@ -52,7 +52,7 @@ def test_predictions(fitted, graph):
     assert P.shape == (90, 3)
     assert P.dtype == np.float64
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-12)
-    np.testing.assert_allclose(P, softmax(fitted.decision_function().astype(np.float64)))
+    np.testing.assert_allclose(P, softmax(fitted.logits().astype(np.float64)))
     np.testing.assert_array_equal(fitted.predict(), fitted.classes_[P.argmax(axis=1)])
     np.testing.assert_array_equal(fitted.predict(graph), fitted.predict())
     assert fitted.classes_.tolist() == ["c0", "c1", "c2"]
@@ -108,7 +108,7 @@ def test_the_prior_alone_reports_the_initial_estimate():
     assert fitted.compatibility_ is fitted.initial_compatibility_
     with torch.no_grad():
         logits = fitted.model_.prior(fitted.scaler_(easy))
-    np.testing.assert_array_equal(fitted.decision_function(), logits.numpy())
+    np.testing.assert_array_equal(fitted.logits(), logits.numpy())
 
 
 # -- labels ----------------------------------------
@@ -240,7 +240,7 @@ def test_senseless_input_is_refused(give, message, graph):
 
 
 def test_not_fitted(graph):
-    for method in ("predict", "predict_proba", "decision_function"):
+    for method in ("predict", "predict_proba", "logits"):
         with pytest.raises(NotFittedError):
             getattr(CPGNNClassifier(), method)()
         with pytest.raises(NotFittedError):
@@ -431,11 +431,11 @@ class OnRows(CPGNNClassifier):
         check_classification_targets(y)
         return super().fit(Graph.from_edges([], [], features=X), y)
 
-    def decision_function(self, X=None):
+    def logits(self, X=None):
         check_is_fitted(self)
         if X is not None:
             X = Graph.from_edges([], [], features=validate_data(self, X, reset=False))
-        return super().decision_function(X)
+        return super().logits(X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -174,6 +174,13 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         entries = candidates(graph, split, self._like(), self.prior, self.num_layers)
         best = entries[0]
         trials = []
+        if len(entries) > 1 and len(split.val) == 0:
+            raise must_be(
+                "The split",
+                "have validation nodes to choose among several models",
+                "none",
+                "Name a prior and num_layers, or set validation above 0.",
+            )
         if len(entries) > 1:
             trials = choose(
                 entries,
@@ -206,7 +213,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- predicting -----------------------------------------------------------------------------
 
-    def decision_function(self, graph: Graph | None = None) -> np.ndarray:
+    def logits(self, graph: Graph | None = None) -> np.ndarray:
         """Logits [n, c] of every node: B̄^(K) + 1/c, or the prior's where K is 0."""
         check_is_fitted(self, "model_")
         graph = self._acceptable(graph)
@@ -223,13 +230,13 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, graph: Graph | None = None) -> np.ndarray:
         """Probability of every class for every node, [n, c]; without a graph, the fitted one."""
-        logits = self.decision_function(graph).astype(np.float64)
-        P = np.exp(logits - logits.max(axis=1, keepdims=True))
+        R = self.logits(graph).astype(np.float64)
+        P = np.exp(R - R.max(axis=1, keepdims=True))
         return P / P.sum(axis=1, keepdims=True)
 
     def predict(self, graph: Graph | None = None) -> np.ndarray:
         """The most probable class of every node, by its name."""
-        best = self.decision_function(graph).argmax(axis=1)
+        best = self.logits(graph).argmax(axis=1)
         return self.classes_[best]
 
     def _acceptable(self, graph: Graph | None) -> Graph:

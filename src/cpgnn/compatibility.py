@@ -11,7 +11,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from torch import Tensor
+from torch.nn.functional import hardshrink
 
 from cpgnn.errors import NumericalNotice, must_be
 from cpgnn.homophily import row_normalized
@@ -113,8 +115,13 @@ def initial_H_bar(H_hat: np.ndarray) -> np.ndarray:
 
 
 def centering_penalty(H_bar: Tensor) -> Tensor:
-    """Σ_i |Σ_j H̄_ij|, which Φ multiplies with η: how far the rows are from being centred."""
-    return H_bar.sum(dim=1).abs().sum()
+    """Σ_i |Σ_j H̄_ij|, which Φ multiplies with η: how far the rows are from being centred.
+
+    A row sum that is 0 but for rounding, as in H̄₀, counts as 0: the sign of its gradient would
+    be noise, and Adam makes a full step of any sign.
+    """
+    rounding = 0.01 * torch.finfo(H_bar.dtype).eps ** 0.5
+    return hardshrink(H_bar.sum(dim=1), rounding).abs().sum()
 
 
 def recalibration(H_bar: np.ndarray) -> float:

@@ -117,7 +117,7 @@ def _cpgnn(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
     if configuration.get("prior") == "auto":
         fitted = CPGNNClassifier(preset=job.preset, seed=job.seed).fit(graph, split=split)
         chosen = {"chosen": str(fitted.architecture_), "num_layers": fitted.num_layers_}
-        logits = fitted.decision_function()
+        logits = fitted.logits()
         return _outcome(logits, graph, split, len(fitted.history_), fitted.kept_) | chosen
     ablation = ABLATIONS[configuration.pop("ablation", "full")]
     parts = {k: configuration.pop(k) for k in ARCHITECTURE_FIELDS if k in configuration}
