@@ -31,6 +31,25 @@ def mean_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = N
     return cross_entropy(by_class, labels.unsqueeze(0), weight)
 
 
+def take_rows(values: Tensor, rows: Tensor) -> Tensor:
+    """values[rows] for distinct rows: the gradient is copied back, not added up."""
+    return _TakeRows.apply(values, rows)
+
+
+class _TakeRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.count = len(values)
+        return values.index_select(0, rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (rows,) = ctx.saved_tensors
+        return grad.new_zeros(ctx.count, *grad.shape[1:]).index_copy_(0, rows, grad), None
+
+
 class _NarrowProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, R: Tensor, W: Tensor) -> Tensor:

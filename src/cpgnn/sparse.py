@@ -17,6 +17,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from cpgnn.dense import take_rows
+
 if TYPE_CHECKING:
     from cpgnn.border import Matrix
     from cpgnn.graph import Graph
@@ -125,7 +127,7 @@ class IdentityRows:
         self.nodes, self.scale = nodes, scale
 
     def __matmul__(self, W: Tensor) -> Tensor:
-        rows = W if self.nodes is None else W.index_select(0, self.nodes)
+        rows = W if self.nodes is None else take_rows(W, self.nodes)
         return rows if self.scale is None else rows * self.scale
 
 
@@ -182,7 +184,7 @@ class View:
 
     def take(self, values: Tensor) -> Tensor:
         """Rows of `values` (on `wider`) that belong to S."""
-        return values if self._inside is None else values.index_select(0, self._inside)
+        return values if self._inside is None else take_rows(values, self._inside)
 
     def operator(self, kind: Matrix = "none") -> SparseOperator:
         """`graph.matrix(kind)` with rows S and the columns of `wider`."""
