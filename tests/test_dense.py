@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from cpgnn.dense import centered_softmax, mean_cross_entropy, narrow_product
+from cpgnn.dense import centered_softmax, mean_cross_entropy, relu_product, take_rows
 from toys import array, softmax
 
 
@@ -20,13 +20,25 @@ def random(seed: int, *shape: int, scale: float = 1.0) -> torch.Tensor:
 
 @given(st.integers(1, 7), st.integers(1, 5), st.integers(1, 4), st.integers(0, 2**16))
 def test_product(n, hidden, c, seed):
-    R, W = random(seed, n, hidden), random(seed + 1, hidden, c)
+    Z, W = random(seed, n, hidden), random(seed + 1, hidden, c)
     G = np.random.default_rng(seed + 2).normal(size=(n, c))
-    product = narrow_product(R, W)
-    np.testing.assert_allclose(array(product), array(R) @ array(W), atol=1e-12)
+    R = np.maximum(array(Z), 0)
+    product = relu_product(Z, W)
+    np.testing.assert_allclose(array(product), R @ array(W), atol=1e-12)
     product.backward(torch.from_numpy(G))
-    np.testing.assert_allclose(array(R.grad), G @ array(W).T, atol=1e-12)
-    np.testing.assert_allclose(array(W.grad), array(R).T @ G, atol=1e-12)
+    np.testing.assert_allclose(array(Z.grad), (G @ array(W).T) * (array(Z) > 0), atol=1e-12)
+    np.testing.assert_allclose(array(W.grad), R.T @ G, atol=1e-12)
+
+
+def test_rows_and_their_gradient():
+    values, rows = random(0, 6, 3), torch.tensor([4, 0, 3])
+    taken = take_rows(values, rows)
+    np.testing.assert_array_equal(array(taken), array(values)[[4, 0, 3]])
+    G = np.random.default_rng(1).normal(size=(3, 3))
+    taken.backward(torch.from_numpy(G))
+    expected = np.zeros((6, 3))
+    expected[[4, 0, 3]] = G
+    np.testing.assert_array_equal(array(values.grad), expected)
 
 
 @given(st.integers(1, 7), st.integers(2, 5), st.integers(0, 2**16), st.sampled_from([1.0, 30.0]))
@@ -61,16 +73,16 @@ def test_cross_entropy(n, c, seed, weighted):
 
 def test_gradients_against_finite_differences():
     R, W = random(0, 5, 4), random(1, 4, 3)
-    assert gradcheck(narrow_product, (R, W))
+    assert gradcheck(relu_product, (R, W))
     assert gradcheck(centered_softmax, (R,))
-    assert gradcheck(lambda R: centered_softmax(narrow_product(R, W)), (R,))
+    assert gradcheck(lambda R: centered_softmax(relu_product(R, W)), (R,))
 
 
 def test_a_column_of_a_larger_gradient_is_enough():
     """Gradients may arrive as expanded or sliced tensors."""
     R, W = random(0, 5, 4), random(1, 4, 3)
-    narrow_product(R, W)[1:3].sum().backward()
+    relu_product(R, W)[1:3].sum().backward()
     mask = np.zeros((5, 3))
     mask[1:3] = 1
-    np.testing.assert_allclose(array(R.grad), mask @ array(W).T)
-    np.testing.assert_allclose(array(W.grad), array(R).T @ mask)
+    np.testing.assert_allclose(array(R.grad), (mask @ array(W).T) * (array(R) > 0))
+    np.testing.assert_allclose(array(W.grad), np.maximum(array(R), 0).T @ mask)

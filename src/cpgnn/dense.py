@@ -15,9 +15,9 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import cross_entropy
 
 
-def narrow_product(R: Tensor, W: Tensor) -> Tensor:
-    """R W for R [n, hidden] and a narrow W [hidden, c]; the result is stored by columns."""
-    return _NarrowProduct.apply(R, W)
+def relu_product(Z: Tensor, W: Tensor) -> Tensor:
+    """relu(Z) W for Z [n, hidden] and a narrow W [hidden, c]; the result is stored by columns."""
+    return _ReluProduct.apply(Z, W)
 
 
 def centered_softmax(R: Tensor) -> Tensor:
@@ -50,9 +50,10 @@ class _TakeRows(torch.autograd.Function):
         return grad.new_zeros(ctx.count, *grad.shape[1:]).index_copy_(0, rows, grad), None
 
 
-class _NarrowProduct(torch.autograd.Function):
+class _ReluProduct(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, R: Tensor, W: Tensor) -> Tensor:
+    def forward(ctx: Any, Z: Tensor, W: Tensor) -> Tensor:
+        R = torch.relu(Z)
         ctx.save_for_backward(R, W)
         return (W.t() @ R.t()).t()
 
@@ -60,9 +61,12 @@ class _NarrowProduct(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         R, W = ctx.saved_tensors
-        to_R = grad @ W.t() if ctx.needs_input_grad[0] else None
         to_W = (grad.t() @ R).t() if ctx.needs_input_grad[1] else None
-        return to_R, to_W
+        if not ctx.needs_input_grad[0]:
+            return None, to_W
+        to_Z = grad @ W.t()
+        torch.ops.aten.threshold_backward.grad_input(to_Z, R, 0, grad_input=to_Z)  # in place
+        return to_Z, to_W
 
 
 class _CenteredSoftmax(torch.autograd.Function):

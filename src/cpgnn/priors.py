@@ -11,9 +11,9 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout, relu
+from torch.nn.functional import dropout
 
-from cpgnn.dense import narrow_product
+from cpgnn.dense import relu_product
 from cpgnn.errors import check_count, must_be
 from cpgnn.graph import Graph
 from cpgnn.sparse import View, as_view
@@ -53,7 +53,7 @@ class MLPPrior(nn.Module):
     def forward(self, graph: Graph | View) -> Tensor:
         view = as_view(graph, self.W_1)
         R = view.features @ self.W_1
-        return narrow_product(relu(dropout(R, self.dropout, self.training)), self.W_2)
+        return relu_product(dropout(R, self.dropout, self.training), self.W_2)
 
 
 class LinkPrior(nn.Module):
@@ -83,7 +83,7 @@ class LinkPrior(nn.Module):
         R = view.adjacency_rows @ self.W_A
         if self.W_1 is not None:
             R = R + view.features @ self.W_1
-        return narrow_product(relu(dropout(R, self.dropout, self.training)), self.W_2)
+        return relu_product(dropout(R, self.dropout, self.training), self.W_2)
 
 
 class ChebyPrior(nn.Module):
@@ -119,8 +119,8 @@ class ChebyPrior(nn.Module):
         middle = view.widened(self.order)
         outer = middle.widened(self.order)
         X = outer.dropped_features(self.dropout if self.training else 0.0)
-        R = relu(chebyshev(middle, X @ self.W_1, self.order))
-        return chebyshev(view, narrow_product(R, self.W_2), self.order)
+        R = chebyshev(middle, X @ self.W_1, self.order)
+        return chebyshev(view, relu_product(R, self.W_2), self.order)
 
 
 def chebyshev(view: View, Z: Tensor, order: int) -> Tensor:

@@ -1,7 +1,7 @@
 """Attention along the edges of a graph, on its CSR structure.
 
-PyG's GATConv gathers a vector for every edge and scatters it back; on Squirrel (8 heads × 8) a
-pass and its gradient take 880 ms. Sparse products take a tenth of that and give the same numbers.
+PyG's GATConv gathers a vector for every edge and scatters it back: on Squirrel (8 heads × 8) a
+pass and its gradient take 590 ms on one core. Sparse products give the same numbers in 160 ms.
 """
 
 from __future__ import annotations
