@@ -1,0 +1,160 @@
+"""Time per epoch and memory over |E|; receptive field against whole graph; prediction at 10⁸ edges.
+
+Each size runs in a process of its own, so that its peak memory is its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+import torch
+
+import cpgnn.sparse
+from cpgnn import Architecture, Graph
+from cpgnn.loop import Best, Target, descend
+from cpgnn.selection import Split
+from measuring import copy_bandwidth, keep
+
+CLASSES, FEATURES = 5, 16
+
+
+def random_graph(num_nodes: int, num_edges: int, features: int = FEATURES, seed: int = 0) -> Graph:
+    """Edges between random nodes, built without Python loops; about `num_edges` of them."""
+    rng = np.random.default_rng(seed)
+    source = rng.integers(0, num_nodes, num_edges, dtype=np.int32)
+    target = rng.integers(0, num_nodes, num_edges, dtype=np.int32)
+    keep_ = source != target
+    low, high = np.minimum(source, target)[keep_], np.maximum(source, target)[keep_]
+    del source, target, keep_
+    upper = sp.coo_array(
+        (np.ones(len(low), np.float32), (low, high)), shape=(num_nodes,) * 2
+    ).tocsr()
+    del low, high
+    upper.data[:] = 1
+    A = sp.csr_array(upper + upper.T)
+    labels = rng.integers(0, CLASSES, num_nodes)
+    X = rng.standard_normal((num_nodes, features), dtype=np.float32) if features else None
+    loops = np.empty(0, np.int64)
+    return Graph(A, X, labels, pd.RangeIndex(num_nodes), tuple(range(CLASSES)), loops)
+
+
+def epoch_time(graph: Graph, split: Split, num_layers: int = 1, count: int = 5) -> float:
+    """CPU seconds of one epoch of phase 2 with its validation score."""
+    model = Architecture("mlp", num_layers).build(graph)
+    target = Target.of(model.view(graph), split)
+    optimizer = torch.optim.Adam(model.parameters(), fused=True)
+
+    def run() -> None:
+        descend(model, model, target, optimizer, Best(), phase=2, epochs=count)
+
+    run()
+    used = time.process_time()
+    run()
+    return (time.process_time() - used) / (count + 1)
+
+
+def labelled(graph: Graph, share: float) -> Split:
+    chosen = np.random.default_rng(1).permutation(graph.num_nodes)
+    n = int(graph.num_nodes * share)
+    empty = np.empty(0, np.int64)
+    return Split(np.sort(chosen[: n * 4 // 5]), np.sort(chosen[n * 4 // 5 : n]), empty)
+
+
+def peak_memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def size(edges: int) -> dict[str, float]:
+    """One size: ten edges a node, half of the nodes labelled, so that the field is the graph."""
+    before = peak_memory()
+    graph = random_graph(edges // 10, edges)
+    built = peak_memory()
+    seconds = epoch_time(graph, labelled(graph, 0.5), count=3)
+    return {
+        "edges": graph.num_edges,
+        "epoch, CPU s": seconds,
+        "graph, GB": built - before,
+        "peak, GB": peak_memory(),
+    }
+
+
+def field() -> dict[str, float]:
+    """10⁶ nodes, 10⁷ edges, 1 % labels: an epoch on the receptive field and on the whole graph."""
+    graph = random_graph(1_000_000, 10_000_000)
+    split = labelled(graph, 0.01)
+    times = {}
+    for name, saturated in (("field", 0.7), ("whole", 0.0)):
+        cpgnn.sparse.SATURATED = saturated
+        times[name] = epoch_time(graph, split, count=3)
+    return {
+        "edges": graph.num_edges,
+        "field, CPU s": times["field"],
+        "whole, CPU s": times["whole"],
+        "whole ÷ field": times["whole"] / times["field"],
+    }
+
+
+def predict() -> dict[str, float]:
+    """5·10⁶ nodes, 10⁸ edges, 5 classes: prediction for all nodes, and one propagation."""
+    graph = random_graph(5_000_000, 100_000_000, features=0)
+    A = graph.view().operator("none")
+    B = torch.randn(graph.num_nodes, CLASSES)
+    H = torch.randn(CLASSES, CLASSES)
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        A.add(B, B @ H)
+        seconds.append(time.perf_counter() - started)
+    ideal = 64 * graph.adjacency.nnz / (copy_bandwidth() * 1e9)
+    del A, B
+    model = Architecture("mlp", 1).build(graph)
+    with torch.no_grad():
+        model(graph)
+    return {
+        "edges": graph.num_edges,
+        "one propagation, s": min(seconds),
+        "64 bytes a non-zero at copy bandwidth, s": ideal,
+        "ratio": min(seconds) / ideal,
+        "peak, GB": peak_memory(),
+    }
+
+
+JOBS = {"size": size, "field": lambda _: field(), "predict": lambda _: predict()}
+
+
+def apart(job: str, argument: int = 0) -> dict[str, float]:
+    command = [sys.executable, __file__, "--job", job, "--argument", str(argument)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    row = json.loads(done.stdout.splitlines()[-1])
+    print(job, row, flush=True)
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--job", choices=JOBS)
+    parser.add_argument("--argument", type=int, default=0)
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    if chosen.job:
+        print(json.dumps(JOBS[chosen.job](chosen.argument)))
+        return
+    rows = [apart("size", edges) for edges in (10**5, 10**6, 10**7, 3 * 10**7)]
+    logs = np.log([[row["edges"], row["epoch, CPU s"], row["peak, GB"]] for row in rows]).T
+    for row in rows:
+        row["fitted exponent of time"] = float(np.polyfit(logs[0], logs[1], 1)[0])
+    keep("scale", rows, "One epoch of MLP-1 (16 features, half of the nodes labelled) over |E|")
+    keep("field", [apart("field")], "10⁶ nodes, 10⁷ edges, 1 % labels, K = 1")
+    keep("predict", [apart("predict")], "5·10⁶ nodes, 10⁸ edges, 5 classes, one thread")
+
+
+if __name__ == "__main__":
+    main()
