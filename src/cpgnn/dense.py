@@ -36,6 +36,24 @@ def take_rows(values: Tensor, rows: Tensor) -> Tensor:
     return _TakeRows.apply(values, rows)
 
 
+def dropped(values: Tensor, p: float) -> Tensor:
+    """Each value set to 0 with probability p, the others scaled by 1/(1-p).
+
+    From 16 random bits for each value: torch's dropout takes five times as long on a CPU.
+    """
+    return values if p == 0 else values * _mask(values, p)
+
+
+def _mask(like: Tensor, p: float) -> Tensor:
+    """1/(1-p) with probability 1-p (to 16 bits), else 0."""
+    count = like.numel()
+    words = torch.empty((count + 3) // 4, dtype=torch.int64, device=like.device)
+    bits = words.random_(-(2**63), None).view(torch.int16)[:count].view(like.shape)
+    mask = torch.empty(like.shape, device=like.device, dtype=like.dtype)
+    torch.ge(bits, round(p * 2**16) - 2**15, out=mask)
+    return mask.mul_(1 / (1 - p))
+
+
 class _TakeRows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, rows: Tensor) -> Tensor:

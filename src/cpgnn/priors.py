@@ -11,9 +11,8 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 
-from cpgnn.dense import relu_product
+from cpgnn.dense import dropped, relu_product
 from cpgnn.errors import check_count, must_be
 from cpgnn.graph import Graph
 from cpgnn.sparse import View, as_view
@@ -44,16 +43,17 @@ class MLPPrior(nn.Module):
         self, sizes: Sizes, *, hidden: int = 64, dropout: float = 0.0, seed: int = 0
     ) -> None:
         super().__init__()
-        _check(sizes, hidden, dropout)
+        check_sizes(sizes, hidden, dropout)
         self.hidden, self.dropout, self.num_classes = hidden, dropout, sizes.num_classes
-        glorot = _Glorot(seed)
+        glorot = Glorot(seed)
         self.W_1 = glorot(num_inputs(sizes), hidden)
         self.W_2 = glorot(hidden, sizes.num_classes)
 
     def forward(self, graph: Graph | View) -> Tensor:
         view = as_view(graph, self.W_1)
         R = view.features @ self.W_1
-        return relu_product(dropout(R, self.dropout, self.training), self.W_2)
+        p = self.dropout if self.training else 0.0
+        return relu_product(dropped(R, p), self.W_2)
 
 
 class LinkPrior(nn.Module):
@@ -70,9 +70,9 @@ class LinkPrior(nn.Module):
         self, sizes: Sizes, *, hidden: int = 64, dropout: float = 0.0, seed: int = 0
     ) -> None:
         super().__init__()
-        _check(sizes, hidden, dropout)
+        check_sizes(sizes, hidden, dropout)
         self.hidden, self.dropout, self.num_classes = hidden, dropout, sizes.num_classes
-        glorot = _Glorot(seed)
+        glorot = Glorot(seed)
         F = sizes.num_features
         self.W_1 = None if F is None else glorot(F, hidden)
         self.W_A = glorot(sizes.num_nodes, hidden)
@@ -83,7 +83,8 @@ class LinkPrior(nn.Module):
         R = view.adjacency_rows @ self.W_A
         if self.W_1 is not None:
             R = R + view.features @ self.W_1
-        return relu_product(dropout(R, self.dropout, self.training), self.W_2)
+        p = self.dropout if self.training else 0.0
+        return relu_product(dropped(R, p), self.W_2)
 
 
 class ChebyPrior(nn.Module):
@@ -106,11 +107,11 @@ class ChebyPrior(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        _check(sizes, hidden, dropout)
+        check_sizes(sizes, hidden, dropout)
         check_count("'order'", order, least=0)
         self.hidden, self.dropout, self.num_classes = hidden, dropout, sizes.num_classes
         self.order, self.reach = order, 2 * order
-        glorot = _Glorot(seed)
+        glorot = Glorot(seed)
         self.W_1 = glorot(num_inputs(sizes), hidden, blocks=order + 1)
         self.W_2 = glorot(hidden, sizes.num_classes, blocks=order + 1)
 
@@ -152,7 +153,9 @@ def num_inputs(sizes: Sizes) -> int:
     return sizes.num_nodes if sizes.num_features is None else sizes.num_features
 
 
-class _Glorot:
+class Glorot:
+    """Makes Glorot-uniform weights, all from one seed."""
+
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)
 
@@ -163,7 +166,8 @@ class _Glorot:
         return nn.Parameter(uniform.mul_(2 * bound).sub_(bound))
 
 
-def _check(sizes: Sizes, hidden: int, dropout: float) -> None:
+def check_sizes(sizes: Sizes, hidden: int, dropout: float) -> None:
+    """What every estimator asks of its arguments."""
     check_count("'hidden'", hidden, least=1)
     if not 0 <= dropout < 1:
         raise must_be("'dropout'", "lie in [0, 1)", dropout)

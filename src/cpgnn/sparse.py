@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from cpgnn.dense import take_rows
+from cpgnn.dense import dropped, take_rows
 
 if TYPE_CHECKING:
     from cpgnn.border import Matrix
@@ -76,10 +76,11 @@ class SparseOperator:
 
     def dropout(self, p: float) -> SparseOperator:
         """Each stored value set to 0 with probability p, the others scaled by 1/(1-p)."""
-        values = torch.nn.functional.dropout(self.forward.values(), p)
-        dropped = [_with_values(self.forward, values)]
-        dropped.append(_with_values(self.transpose, values[self._transposed_order]))
-        return SparseOperator(*dropped)
+        values = dropped(self.forward.values(), p)
+        transposed = values[self._transposed_order]
+        return SparseOperator(
+            with_values(self.forward, values), with_values(self.transpose, transposed)
+        )
 
     @cached_property
     def _transposed_order(self) -> Tensor:
@@ -96,7 +97,8 @@ class SparseOperator:
         return torch.from_numpy(order.T.tocsr().data).to(self.forward.device)
 
 
-def _with_values(matrix: Tensor, values: Tensor) -> Tensor:
+def with_values(matrix: Tensor, values: Tensor) -> Tensor:
+    """The CSR matrix with other values at the same places."""
     return torch.sparse_csr_tensor(
         matrix.crow_indices(), matrix.col_indices(), values, matrix.shape, check_invariants=False
     )
@@ -222,14 +224,14 @@ class View:
         return torch.from_numpy(rows).to(self.device, self.dtype)
 
     def dropped_features(self, p: float) -> SparseOperator | IdentityRows | Tensor:
-        """X[S] with dropout on its entries."""
+        """X[S] with dropout on its stored entries (on the ones of the identity, if X is that)."""
         X = self.features
         if p == 0:
             return X
         if isinstance(X, IdentityRows):
             ones = torch.ones(self.num_nodes, 1, device=self.device, dtype=self.dtype)
-            return IdentityRows(X.nodes, torch.nn.functional.dropout(ones, p))
-        return X.dropout(p) if isinstance(X, SparseOperator) else torch.nn.functional.dropout(X, p)
+            return IdentityRows(X.nodes, dropped(ones, p))
+        return X.dropout(p) if isinstance(X, SparseOperator) else dropped(X, p)
 
 
 def as_view(graph: Graph | View, like: Tensor) -> View:

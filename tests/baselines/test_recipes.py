@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from cpgnn.baselines import GCN, MODELS, REAL, SYNTHETIC, GraphSAGE, recipes, train_baseline
-from cpgnn.baselines.dropout import dropped, dropped_features
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
+from cpgnn.dense import dropped
 from cpgnn.errors import InputError
 from cpgnn.loop import Epoch
 from cpgnn.selection import Split, stratified_split
@@ -181,7 +181,7 @@ def test_dropped_features_have_the_gradient_of_what_was_left(num_features, spars
     W.requires_grad_()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        X = dropped_features(example.graph.view(), 0.5)
+        X = example.graph.view().dropped_features(0.5)
     left = X @ torch.eye(len(W))
     whole = torch.from_numpy(example.X).float()
     assert ((left == 0) | torch.isclose(left, 2 * whole)).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn.functional import relu
 
-from cpgnn.baselines.dropout import dropped, dropped_features
+from cpgnn.dense import dropped
 from cpgnn.graph import Graph
 from cpgnn.priors import ChebyPrior, Sizes, chebyshev
 from cpgnn.sparse import View, as_view
@@ -32,6 +32,6 @@ class GCNCheby(ChebyPrior):
         view = as_view(graph, self.W_1)
         middle = view.widened(self.order)
         p = self.dropout if self.training else 0.0
-        X = dropped_features(middle.widened(self.order), p)
+        X = middle.widened(self.order).dropped_features(p)
         R = relu(chebyshev(middle, X @ self.W_1, self.order))
         return chebyshev(view, dropped(R, p) @ self.W_2, self.order)

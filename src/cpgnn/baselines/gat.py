@@ -7,11 +7,11 @@ from torch import Tensor, nn
 from torch.nn.functional import elu
 
 from cpgnn.baselines.attention import Edges, attention, mix
-from cpgnn.baselines.dropout import dropped, dropped_features
 from cpgnn.baselines.operators import picked, whole
+from cpgnn.dense import dropped
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
-from cpgnn.priors import Sizes, _check, _Glorot, num_inputs
+from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
 from cpgnn.sparse import View, as_view
 
 
@@ -34,12 +34,12 @@ class GAT(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        _check(sizes, hidden, dropout)
+        check_sizes(sizes, hidden, dropout)
         if heads < 1:
             raise must_be("'heads'", "be at least 1", heads)
         c = sizes.num_classes
         self.heads, self.dropout, self.num_classes = heads, dropout, c
-        glorot = _Glorot(seed)
+        glorot = Glorot(seed)
         self.W_1 = glorot(num_inputs(sizes), hidden, blocks=heads)
         self.receive_1, self.send_1 = glorot(hidden, 1, heads), glorot(hidden, 1, heads)
         self.b_1 = nn.Parameter(torch.zeros(heads * hidden))
@@ -64,7 +64,7 @@ class GAT(nn.Module):
         well and costs an eighth; of a featureless node it would leave nothing at all.
         """
         if p == 0 or view.graph.features is not None:
-            return dropped_features(view, p) @ self.W_1
+            return view.dropped_features(p) @ self.W_1
         Z = view.features @ self.W_1
         drop = dropped(Z.new_ones(len(Z), self.heads, 1), p)
         return (Z.view(len(Z), self.heads, -1) * drop).view_as(Z)

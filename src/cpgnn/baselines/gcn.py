@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from cpgnn.baselines.dropout import dropped, dropped_features
 from cpgnn.baselines.operators import picked, whole, with_self_loops
+from cpgnn.dense import dropped
 from cpgnn.graph import Graph
-from cpgnn.priors import Sizes, _check, _Glorot, num_inputs
+from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
 from cpgnn.sparse import View, as_view
 
 
@@ -23,9 +23,9 @@ class GCN(nn.Module):
         self, sizes: Sizes, *, hidden: int = 64, dropout: float = 0.5, seed: int = 0
     ) -> None:
         super().__init__()
-        _check(sizes, hidden, dropout)
+        check_sizes(sizes, hidden, dropout)
         self.dropout, self.num_classes = dropout, sizes.num_classes
-        glorot = _Glorot(seed)
+        glorot = Glorot(seed)
         self.W_1 = glorot(num_inputs(sizes), hidden)
         self.W_2 = glorot(hidden, sizes.num_classes)
 
@@ -33,5 +33,5 @@ class GCN(nn.Module):
         view = as_view(graph, self.W_1)
         A_hat = with_self_loops(view)
         p = self.dropout if self.training else 0.0
-        R = relu(A_hat @ (dropped_features(whole(view), p) @ self.W_1))
+        R = relu(A_hat @ (whole(view).dropped_features(p) @ self.W_1))
         return picked(view, A_hat @ (dropped(R, p) @ self.W_2))

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from cpgnn.baselines.dropout import dropped
 from cpgnn.baselines.operators import kept, picked, two_hops, whole
+from cpgnn.dense import dropped
 from cpgnn.graph import Graph
-from cpgnn.priors import Sizes, _check, _Glorot, num_inputs
+from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
 from cpgnn.sparse import SparseOperator, View, as_view
 
 DENSE = 0.2
@@ -41,9 +41,9 @@ class H2GCN(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        _check(sizes, hidden, dropout)
+        check_sizes(sizes, hidden, dropout)
         self.relu, self.dropout, self.num_classes = relu, dropout, sizes.num_classes
-        glorot = _Glorot(seed)
+        glorot = Glorot(seed)
         self.W_0 = glorot(num_inputs(sizes), hidden)
         self.W = glorot(7 * hidden, sizes.num_classes)
 

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm, relu
 
-from cpgnn.baselines.dropout import dropped, dropped_features
 from cpgnn.baselines.operators import picked, whole, with_self_loops
+from cpgnn.dense import dropped
 from cpgnn.graph import Graph
-from cpgnn.priors import Sizes, _check, _Glorot, num_inputs
-from cpgnn.sparse import IdentityRows, SparseOperator, View, _with_values, as_view
+from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
+from cpgnn.sparse import IdentityRows, SparseOperator, View, as_view, with_values
 
 POWERS = 3
 """Powers 0, 1 and 2 of Â."""
@@ -34,11 +34,11 @@ class MixHop(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        _check(sizes, hidden, dropout)
-        _check(sizes, hidden, input_dropout)
+        check_sizes(sizes, hidden, dropout)
+        check_sizes(sizes, hidden, input_dropout)
         self.input_dropout, self.dropout = input_dropout, dropout
         self.num_classes = sizes.num_classes
-        glorot = _Glorot(seed)
+        glorot = Glorot(seed)
         share = round(hidden / POWERS)
         self.widths = [share, share, hidden - 2 * share]
         self.W = nn.ParameterList(glorot(num_inputs(sizes), width) for width in self.widths)
@@ -50,7 +50,7 @@ class MixHop(nn.Module):
         view = as_view(graph, self.q)
         A_hat = with_self_loops(view)
         drop_input, drop = (self.input_dropout, self.dropout) if self.training else (0.0, 0.0)
-        Z = unit_rows_times(dropped_features(whole(view), drop_input), torch.cat([*self.W], dim=1))
+        Z = unit_rows_times(whole(view).dropped_features(drop_input), torch.cat([*self.W], dim=1))
         Z_0, Z_1, Z_2 = Z.split(self.widths, dim=1)
         # One product for what is multiplied once or twice, one more for what is multiplied twice.
         once, twice = (A_hat @ torch.cat([Z_1, Z_2], dim=1)).split(self.widths[1:], dim=1)
@@ -66,7 +66,7 @@ def unit_rows_times(X: SparseOperator | IdentityRows | Tensor, W: Tensor) -> Ten
     if isinstance(X, IdentityRows):
         return IdentityRows(X.nodes, None if X.scale is None else X.scale.sign()) @ W
     if isinstance(X, SparseOperator):
-        squares = _with_values(X.forward, X.forward.values().square())
+        squares = with_values(X.forward, X.forward.values().square())
         length = (squares @ torch.ones_like(W[:, :1])).sqrt()
     else:
         length = torch.linalg.vector_norm(X, dim=1, keepdim=True)

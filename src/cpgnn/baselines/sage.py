@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from cpgnn.graph import Graph
-from cpgnn.priors import Sizes, _check, _Glorot, num_inputs
+from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
 from cpgnn.sparse import View, as_view
 
 
@@ -22,9 +22,9 @@ class GraphSAGE(nn.Module):
 
     def __init__(self, sizes: Sizes, *, hidden: int = 64, seed: int = 0) -> None:
         super().__init__()
-        _check(sizes, hidden, 0.0)
+        check_sizes(sizes, hidden, 0.0)
         self.num_classes = sizes.num_classes
-        glorot = _Glorot(seed)
+        glorot = Glorot(seed)
         self.W_1 = glorot(2 * num_inputs(sizes), hidden)
         self.W_2 = glorot(2 * hidden, hidden)
         self.W_3 = glorot(hidden, sizes.num_classes)
