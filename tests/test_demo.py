@@ -12,8 +12,8 @@ def test_cpgnn_beats_the_others_and_learns_the_matrix(tmp_path):
     begun = []
     demo = run_demo(seed=0, begin=lambda name, epochs: begun.append(name))
     assert begun == ["CPGNN", "MLP, graph-blind", "GCN"]
-    cpgnn, mlp, gcn = demo.accuracy.values()
-    assert cpgnn.low > mlp.value > gcn.value
+    cpgnn, *others = demo.accuracy.values()
+    assert cpgnn.low > max(other.high for other in others)
     assert compatibility_error(demo.learned, demo.true) < compatibility_error(
         demo.initial, demo.true
     )

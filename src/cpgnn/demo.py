@@ -41,11 +41,12 @@ class Demo:
 
 
 def example_graph(seed: int = 0) -> Graph:
-    """3,000 nodes in five classes; one edge in ten stays within a class; weak features."""
+    """3,000 nodes in five classes on a circle: one edge in ten stays within a class, most of the
+    others lead to the classes next to it; weak features."""
     sizes = [CLASS_SIZE] * NUM_CLASSES
     return generate_graph(
         sizes,
-        mixhop_compatibility(NUM_CLASSES, HOMOPHILY),
+        mixhop_compatibility(NUM_CLASSES, HOMOPHILY, base=4.0),
         seed=seed,
         bootstrap="authors",
         reference=gaussian_reference(sizes, seed=seed),
