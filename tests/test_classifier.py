@@ -420,6 +420,14 @@ def test_hard_graphs_fit_without_nan():
     assert np.isfinite(fitted.compatibility_).all()
 
 
+def test_without_propagation_the_matrix_is_the_initial_estimate():
+    graph = planted(n=90, signal=6.0)
+    fitted = CPGNNClassifier("mlp", 0, pretrain_epochs=30, epochs=0).fit(graph)
+    assert fitted.num_layers_ == 0
+    np.testing.assert_array_equal(fitted.compatibility_, fitted.initial_compatibility_)
+    assert np.ptp(fitted.compatibility_) > 0.1, "not the uniform matrix"
+
+
 # -- scikit-learn's own checks ----------------------------------------
 
 

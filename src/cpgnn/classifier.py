@@ -25,7 +25,7 @@ from cpgnn.loop import Observer
 from cpgnn.model import CPGNN
 from cpgnn.selection import Split, check_share, stratified_split
 from cpgnn.settings import Settings, preset
-from cpgnn.training import train
+from cpgnn.training import estimated_compatibility, train
 
 Begin = Callable[[str, int], Observer | None]
 """Told of every piece of training (its name, its epochs at most); may return an observer."""
@@ -129,6 +129,10 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.kept_ = record.kept
         self.validation_score_ = record.kept.score if record.kept else float("nan")
         self.initial_compatibility_ = record.initial_compatibility
+        if (
+            self.initial_compatibility_ is None and model.num_layers == 0
+        ):  # asked for from the start
+            self.initial_compatibility_ = estimated_compatibility(model, scaled, split, settings)
         self._read_compatibility()
         return self
 
