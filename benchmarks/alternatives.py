@@ -52,7 +52,9 @@ class SparseTensorCPGNN(nn.Module):
         self.A = _csr(graph.adjacency)
         self.L = _csr(-graph.matrix("sym"))
         X = graph.features
-        self.X = _csr(sp.eye_array(graph.num_nodes, dtype=np.float32) if X is None else X)
+        if X is None:
+            X = sp.eye_array(graph.num_nodes, dtype=np.float32)
+        self.X = _csr(X) if sp.issparse(X) else torch.from_numpy(X)
         F, c = self.X.shape[1], graph.num_classes
         orders = 3 if prior == "cheby" else 1
         self.W_1 = nn.ParameterList([_weight(F, 64) for _ in range(orders)])
@@ -67,7 +69,7 @@ class SparseTensorCPGNN(nn.Module):
         return terms[0] + torch.sparse.mm(self.L, terms[1]) + second
 
     def forward(self) -> Tensor:
-        hidden = torch.relu(self._sum([torch.sparse.mm(self.X, W) for W in self.W_1]))
+        hidden = torch.relu(self._sum([self.X @ W for W in self.W_1]))
         logits = self._sum([hidden @ W for W in self.W_2])
         c = logits.shape[1]
         B = B_0 = torch.softmax(logits, dim=1) - 1 / c

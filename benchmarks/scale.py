@@ -16,14 +16,21 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 import torch
+from torch import nn
 
 import cpgnn.sparse
+from alternatives import EdgeIndexCPGNN, SparseTensorCPGNN, usual_epoch
 from cpgnn import Architecture, Graph
 from cpgnn.loop import Best, Target, descend
 from cpgnn.selection import Split
 from measuring import copy_bandwidth, keep
 
 CLASSES, FEATURES = 5, 16
+SIZES = {
+    "ours": (10**5, 10**6, 10**7, 3 * 10**7),
+    "PyG, CSR": (10**5, 10**6, 10**7),
+    "PyG, edge_index": (10**5, 10**6, 10**7),
+}
 
 
 def random_graph(num_nodes: int, num_edges: int, features: int = FEATURES, seed: int = 0) -> Graph:
@@ -72,16 +79,28 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def size(edges: int) -> dict[str, float]:
+def usual_time(model: nn.Module, graph: Graph, split: Split) -> float:
+    epoch = usual_epoch(model, graph, split)
+    epoch()
+    used = time.process_time()
+    epoch()
+    return time.process_time() - used
+
+
+def size(edges: int, method: str = "ours") -> dict[str, float | str]:
     """One size: ten edges a node, half of the nodes labelled, so that the field is the graph."""
-    before = peak_memory()
     graph = random_graph(edges // 10, edges)
-    built = peak_memory()
-    seconds = epoch_time(graph, labelled(graph, 0.5), count=3)
+    built, split = peak_memory(), labelled(graph, 0.5)
+    if method == "ours":
+        seconds = epoch_time(graph, split, count=3)
+    else:
+        make = EdgeIndexCPGNN if method == "PyG, edge_index" else SparseTensorCPGNN
+        seconds = usual_time(make(graph, "mlp"), graph, split)
     return {
+        "method": method,
         "edges": graph.num_edges,
         "epoch, CPU s": seconds,
-        "graph, GB": built - before,
+        "graph, GB": built,
         "peak, GB": peak_memory(),
     }
 
@@ -127,11 +146,9 @@ def predict() -> dict[str, float]:
     }
 
 
-JOBS = {"size": size, "field": lambda _: field(), "predict": lambda _: predict()}
-
-
-def apart(job: str, argument: int = 0) -> dict[str, float]:
-    command = [sys.executable, __file__, "--job", job, "--argument", str(argument)]
+def apart(job: str, edges: int = 0, method: str = "ours") -> dict[str, float | str]:
+    """The result of a job run in a process of its own."""
+    command = [sys.executable, __file__, "--job", job, "--edges", str(edges), "--method", method]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     row = json.loads(done.stdout.splitlines()[-1])
     print(job, row, flush=True)
@@ -140,17 +157,23 @@ def apart(job: str, argument: int = 0) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--job", choices=JOBS)
-    parser.add_argument("--argument", type=int, default=0)
+    parser.add_argument("--job", choices=("size", "field", "predict"))
+    parser.add_argument("--edges", type=int, default=0)
+    parser.add_argument("--method", default="ours")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     if chosen.job:
-        print(json.dumps(JOBS[chosen.job](chosen.argument)))
+        jobs = {"size": lambda: size(chosen.edges, chosen.method), "field": field}
+        print(json.dumps(jobs.get(chosen.job, predict)()))
         return
-    rows = [apart("size", edges) for edges in (10**5, 10**6, 10**7, 3 * 10**7)]
-    logs = np.log([[row["edges"], row["epoch, CPU s"], row["peak, GB"]] for row in rows]).T
-    for row in rows:
-        row["fitted exponent of time"] = float(np.polyfit(logs[0], logs[1], 1)[0])
+    rows = []
+    for method, sizes in SIZES.items():
+        part = [apart("size", edges, method) for edges in sizes]
+        logs = np.log([[row["edges"], row["epoch, CPU s"], row["peak, GB"]] for row in part]).T
+        part[-1]["exponent of time"] = float(np.polyfit(logs[0], logs[1], 1)[0])
+        # below 10⁶ edges memory is the libraries' own
+        part[-1]["exponent of memory"] = float(np.polyfit(logs[0][-2:], logs[2][-2:], 1)[0])
+        rows += part
     keep("scale", rows, "One epoch of MLP-1 (16 features, half of the nodes labelled) over |E|")
     keep("field", [apart("field")], "10⁶ nodes, 10⁷ edges, 1 % labels, K = 1")
     keep("predict", [apart("predict")], "5·10⁶ nodes, 10⁸ edges, 5 classes, one thread")
