@@ -10,7 +10,7 @@ from alternatives import EdgeIndexCPGNN, SparseTensorCPGNN, usual_epoch
 from measuring import interleaved, keep
 from ours import epochs, floor, prepared
 
-COUNT = 20
+COUNT = 100
 CASES = (
     ("squirrel", True, "mlp", ("edge_index", "csr")),
     ("squirrel", True, "cheby", ("edge_index", "csr")),
@@ -27,19 +27,20 @@ def main() -> None:
     for name, features, prior, others in CASES:
         graph, split = prepared(name, features)
         dear = name == "squirrel" and prior == "cheby"
-        run = epochs(graph, split, prior, 1, COUNT)
+        count = COUNT // 4 if dear else COUNT
+        run = epochs(graph, split, prior, 1, count)
         contenders = {"floor": floor(graph, prior), "ours": run}
         if "csr" in others:
             model = SparseTensorCPGNN(graph, prior)
             contenders["PyG, CSR"] = usual_epoch(model, graph, split)
         if "edge_index" in others and not dear:
             contenders["PyG, edge_index"] = usual_epoch(EdgeIndexCPGNN(graph, prior), graph, split)
-        calls = {"floor": COUNT, "PyG, CSR": 5, "PyG, edge_index": 2}
+        calls = {"floor": count, "PyG, CSR": 5, "PyG, edge_index": 2}
         times = interleaved(contenders, repeats=3 if dear else 7, calls=calls)
         if dear and "edge_index" in others:  # seconds an epoch: one is enough
             slow = usual_epoch(EdgeIndexCPGNN(graph, prior), graph, split)
             times |= interleaved({"PyG, edge_index": slow}, repeats=1)
-        ours = {key: value / (COUNT + 1) for key, value in times["ours"].items()}
+        ours = {key: value / (count + 1) for key, value in times["ours"].items()}
         row = {
             "graph": name + ("" if features else ", featureless"),
             "prior": prior,
