@@ -6,13 +6,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # One thread for each test process: two processes share two cores.
 TEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-.PHONY: help setup setup-dev demo test test-slow lint docs wheel constraints clean
+.PHONY: help setup setup-dev demo test test-slow lint docs wheel bench clean
 
 help:
 	@echo "make demo       set up and run the built-in example (under a minute once installed)"
 	@echo "make test       set up, check style and types, run the tests (minutes)"
 	@echo "make test-slow  what needs data sets, minutes or a clean environment"
 	@echo "make docs       build the documentation into site/"
+	@echo "make bench      run the benchmarks (about half an hour; CPGNN_DATA names the graphs)"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -53,6 +54,10 @@ wheel: setup-dev
 
 docs: setup-dev
 	$(BIN)/mkdocs build --strict
+
+bench: setup-dev
+	cd benchmarks && for part in epoch runs products scale plots; do \
+		../$(BIN)/python $$part.py || exit 1; done
 
 clean:
 	rm -rf $(VENV) build site demo

@@ -89,9 +89,9 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
     names = loaded.graph.class_names
     counts = np.bincount(labels[labels >= 0], minlength=len(names))
     if (counts > 0).sum() < 2:
-        raise must_be(
-            "The labels", "name at least two classes", f"{list(names) or 'no label at all'}"
-        )
+        got = f"only {names[0]!r}" if names else "no label at all"
+        hint = "Label some nodes of another class." if names else "Give them with --labels."
+        raise must_be("The labels", "name at least two classes", got, hint)
     if loaded.split is None:
         if counts.min() < 2:
             rare = names[int(counts.argmin())]
