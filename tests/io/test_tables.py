@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -157,3 +160,17 @@ def test_long_and_wide_tables(put):
     table = edges(put("l.txt", long)).table
     assert table.shape == (400_000, 2)
     assert table.column(1)[-1].as_py() == "m399999"
+
+
+def test_a_process_that_ends_right_after_reading_ends_well(tmp_path):
+    """pyarrow's threads must not be inside a Python stream when the interpreter goes."""
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target,time,amount\nx,y,3,4\n")
+    code = (
+        "import sys, torch, cpgnn.io\n"
+        "try: cpgnn.io.read_graph(sys.argv[1])\n"
+        "except ValueError: pass"
+    )
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True)
+        assert done.returncode == 0, done.stderr

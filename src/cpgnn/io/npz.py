@@ -23,8 +23,8 @@ import scipy.sparse as sp
 from cpgnn.errors import GraphNotice, must_be
 from cpgnn.graph import Graph
 from cpgnn.io.atomic import atomic_write
-from cpgnn.io.places import StrPath, wrong
-from cpgnn.io.safe_npz import memory_limit, read_npz_arrays
+from cpgnn.io.places import StrPath, memory_limit, wrong
+from cpgnn.io.safe_npz import read_npz_arrays
 
 Arrays = dict[str, np.ndarray]
 

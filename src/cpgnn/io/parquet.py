@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from cpgnn.io.places import first_line, opened, wrong
+from cpgnn.io.places import first_line, native, opened, wrong
 
 _SUFFIXES = (".parquet", ".pq")
 
@@ -30,7 +30,7 @@ def read_parquet(path: Path, *, ids: Sequence[int], numbers: bool) -> pa.Table:
     """
     with opened(path) as stream:
         try:
-            table = pq.read_table(pa.PythonFile(stream, mode="r"))
+            table = pq.read_table(native(path, stream))
             table.validate(full=True)
             names = table.column_names
         except (pa.ArrowException, OSError, UnicodeError) as error:

@@ -8,7 +8,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
+
+import pyarrow as pa
 
 from cpgnn.errors import InputError, must_be
 
@@ -70,6 +72,37 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         reason = error.strerror or first_line(error)
         raise wrong(path, "The file", "be readable", reason.lower()) from None
+
+
+def native(path: Path, stream: Any, skip: int = 0) -> Any:
+    """The bytes of an opened file from `skip` on, as something pyarrow reads without Python.
+
+    Never hand it a Python stream: its reading threads may still be inside when the interpreter
+    ends, and the process aborts.
+    """
+    if isinstance(stream, gzip.GzipFile):
+        return pa.BufferReader(unpacked(path, stream, skip))
+    file = pa.OSFile(str(path))
+    file.seek(skip)
+    return file
+
+
+def unpacked(path: Path, stream: IO[bytes], skip: int = 0) -> bytes:
+    """All bytes of a stream from `skip` on, refused beyond what memory could hold."""
+    stream.seek(skip)
+    limit = memory_limit()
+    content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise wrong(path, "The file", f"unpack to at most {limit:,} bytes", "more")
+    return content
+
+
+def memory_limit() -> int:
+    """Half of the machine's memory, in bytes: what one file may need."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30
 
 
 def _what_else(first: bytes, content: str) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import struct
 import zipfile
 import zlib
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from cpgnn.errors import InputError
-from cpgnn.io.places import StrPath, first_line, opened, wrong
+from cpgnn.io.places import StrPath, first_line, memory_limit, opened, wrong
 
 MAX_MEMBERS = 1000
 _CHUNK = 16 << 20
@@ -29,14 +28,6 @@ _BROKEN = (
     RuntimeError,
     ValueError,
 )
-
-
-def memory_limit() -> int:
-    """Half of the machine's memory, in bytes: what the arrays of one file may need."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, ValueError, OSError):
-        return 8 << 30
 
 
 def read_npz_arrays(path: StrPath, *, limit: int | None = None) -> dict[str, np.ndarray]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +15,7 @@ from cpgnn.io.dialect import Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.headers import MISSING
 from cpgnn.io.origin import Origin
 from cpgnn.io.parquet import is_parquet, read_parquet
-from cpgnn.io.places import StrPath, first_line, opened, wrong
+from cpgnn.io.places import StrPath, first_line, native, opened, unpacked, wrong
 
 BLOCK = 4 << 20
 _MARKS = sorted({"NaN", "-NaN"}.union(*((m, m.upper(), m.capitalize()) for m in MISSING)))
@@ -69,8 +67,10 @@ def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
     names = [f"c{i}" for i in range(dialect.columns)]
     types = {name: pa.string() if i in text else pa.float64() for i, name in enumerate(names)}
     with opened(path) as stream:
-        stream.seek(dialect.skip_bytes)
-        source: Any = _Squeezed(stream) if dialect.delimiter == " " else stream
+        if dialect.delimiter == " ":
+            source = pa.BufferReader(squeeze(unpacked(path, stream, dialect.skip_bytes)))
+        else:
+            source = native(path, stream, dialect.skip_bytes)
         try:
             table = pacsv.read_csv(
                 source,
@@ -136,25 +136,3 @@ def known_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
     trimmed = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(MISSING))
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
-
-
-class _Squeezed(io.RawIOBase):
-    """A stream of lines in which every run of blanks is one blank."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        while not self._ready:
-            block = self._stream.read(BLOCK)
-            if not block:
-                return b""
-            block += self._stream.readline()
-            self._ready = squeeze(block)
-        size = len(self._ready) if size < 0 else size
-        part, self._ready = self._ready[:size], self._ready[size:]
-        return part
