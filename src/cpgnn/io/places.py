@@ -87,7 +87,7 @@ def native(path: Path, stream: Any, skip: int = 0) -> Any:
     return file
 
 
-def unpacked(path: Path, stream: IO[bytes], skip: int = 0) -> bytes:
+def unpacked(path: Path, stream: Any, skip: int = 0) -> bytes:
     """All bytes of a stream from `skip` on, refused beyond what memory could hold."""
     stream.seek(skip)
     limit = memory_limit()
