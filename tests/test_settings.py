@@ -25,6 +25,7 @@ TABLE = {
     "recalibrate": (True, False, True),
     "feature_scaling": ("rows", "rows", "auto"),
     "select_by": ("accuracy", "accuracy", "accuracy"),
+    "positive": (None, None, None),
     "class_weight": (None, None, None),
 }
 """The three presets of METHOD.md, in the order paper, authors, default."""

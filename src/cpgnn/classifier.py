@@ -43,6 +43,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     preset : "default", "paper" or "authors"
     hidden, dropout, normalization : see `Architecture`
     epochs, pretrain_epochs, select_by, class_weight : override the preset, see `Settings`
+    positive : the name of a class, optional
+        Whose average precision chooses with select_by="average_precision".
     validation : float
         Share of the labelled nodes that choose the epoch, where `fit` is given no split.
     seed : int
@@ -76,6 +78,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pretrain_epochs: int | None = None,
         select_by: str | None = None,
         class_weight: str | None = None,
+        positive: Any = None,
         validation: float = 0.2,
         seed: int = 0,
         device: str = "cpu",
@@ -90,6 +93,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.pretrain_epochs = pretrain_epochs
         self.select_by = select_by
         self.class_weight = class_weight
+        self.positive = positive
         self.validation = validation
         self.seed = seed
         self.device = device
@@ -111,6 +115,11 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             graph = graph.with_labels(y)
         self.check_params()
         settings = self._settings()
+        if self.positive is not None:
+            if self.positive not in graph.class_names:
+                names = ", ".join(map(str, graph.class_names))
+                raise must_be("'positive'", f"be one of the classes {names}", repr(self.positive))
+            settings = settings.but(positive=graph.class_names.index(self.positive))
         split = split or stratified_split(graph.labels, validation=self.validation, seed=self.seed)
         _check_classes(graph, split)
         self.scaler_ = FeatureScaler.fit(graph, settings.feature_scaling)

@@ -69,7 +69,9 @@ def fit_run(
     graph = loaded.graph
     split = choose_split(loaded, test=test, validation=classifier.validation, seed=classifier.seed)
     target = _positive_class(graph, positive)
-    fitted = clone(classifier).fit(graph, split=split, begin=begin)
+    ranked = None if target is None else graph.class_names[target]
+    fitted = clone(classifier).set_params(positive=ranked)
+    fitted.fit(graph, split=split, begin=begin)
     evaluation = None
     if len(split.test):
         P = fitted.predict_proba()[split.test]
@@ -183,8 +185,9 @@ def matrix_table(matrix: np.ndarray, class_names: list[str]) -> pd.DataFrame:
 
 def _positive_class(graph: Graph, positive: str | None) -> int | None:
     names = [str(name) for name in graph.class_names]
-    if positive is None:
-        return 1 if len(names) == 2 else None
+    if positive is None:  # of two classes the rarer one is what people look for
+        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=len(names))
+        return int(counts.argmin()) if len(names) == 2 else None
     if positive not in names:
         raise must_be("'--positive'", f"be one of the classes {', '.join(names)}", repr(positive))
     return names.index(positive)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -28,16 +29,18 @@ def macro_f1(logits: Tensor, labels: Tensor) -> float:
     return float((2 * hits[occurs] / total[occurs]).mean()) if occurs.any() else float("nan")
 
 
-def average_precision(logits: Tensor, labels: Tensor) -> float:
-    """Mean over the classes that occur of the area under precision over recall.
+def average_precision(logits: Tensor, labels: Tensor, positive: int | None = None) -> float:
+    """The area under precision over recall of the class `positive`.
 
-    With two classes only the second, the positive one, counts.
+    Without one, the mean over the classes that occur; with two classes the second is positive.
     """
     from sklearn.metrics import average_precision_score
 
     P = torch.softmax(logits, dim=1).cpu().numpy()
     y = labels.cpu().numpy()
-    classes = [1] if P.shape[1] == 2 else range(P.shape[1])
+    if positive is None and P.shape[1] == 2:
+        positive = 1
+    classes = range(P.shape[1]) if positive is None else [positive]
     values = [average_precision_score(y == c, P[:, c]) for c in classes if (y == c).any()]
     return float(np.mean(values)) if values else float("nan")
 
@@ -49,8 +52,10 @@ _SCORES: dict[str, Score] = {
 }
 
 
-def validation_score(name: str) -> Score:
-    """The score called "accuracy", "macro_f1" or "average_precision"."""
+def validation_score(name: str, positive: int | None = None) -> Score:
+    """The score called "accuracy", "macro_f1" or "average_precision" (of the class `positive`)."""
     if name not in _SCORES:
         raise must_be("'select_by'", f"be one of {', '.join(_SCORES)}", repr(name))
+    if positive is not None and name == "average_precision":
+        return partial(average_precision, positive=positive)
     return _SCORES[name]

@@ -46,6 +46,8 @@ class Settings:
     """See `cpgnn.features`: "rows", "standard", "none" or "auto"."""
     select_by: SelectBy = "accuracy"
     """The validation score that chooses the epoch (and the model, where there is a choice)."""
+    positive: int | None = None
+    """The class, by its index, whose average precision chooses; None: the mean over classes."""
     class_weight: Literal["balanced"] | None = None
     """"balanced" gives every class the same weight in the loss."""
 

@@ -66,7 +66,7 @@ def train(
         fused=True,
     )
     prior_group = optimizer.param_groups[0]
-    score = validation_score(settings.select_by)
+    score = validation_score(settings.select_by, settings.positive)
     _check_score(score, target, settings.select_by)
     best = Best()
     with seeded(seed):

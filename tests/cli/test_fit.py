@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import average_precision_score
 
 FAST = ("--prior", "mlp", "--layers", "1", "--epochs", "40")
 
@@ -111,6 +112,17 @@ def test_positive_class_adds_a_ranked_review_list(cpgnn, files):
     assert set(review["id"]) == set(table.loc[table["label"] == "", "id"])
     assert review["p_buyer"].is_monotonic_decreasing
     assert review["rank"].tolist() == list(range(1, 41))
+
+
+def test_the_positive_class_is_the_one_that_average_precision_chooses_by(cpgnn, files):
+    by = ("--select-by", "average-precision", "--positive")
+    for positive in ("buyer", "seller"):
+        assert fit(cpgnn, "--out", positive, *by, positive).code == 0
+        table = pd.read_csv(f"{positive}/predictions.csv", keep_default_na=False)
+        val = table[table["split"] == "val"]
+        expected = average_precision_score(val["label"] == positive, val[f"p_{positive}"])
+        kept = json.loads((files / positive / "metrics.json").read_text())["kept_epoch"]
+        assert kept["score"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_auto_names_its_choice_and_its_trials(cpgnn, files):

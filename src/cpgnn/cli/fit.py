@@ -35,7 +35,7 @@ def fit(
         str | None, typer.Option(help="'balanced': every class weighs the same in the loss.")
     ] = None,
     positive: Annotated[
-        str | None, typer.Option(help="The class to rank by, for scores and a review list.")
+        str | None, typer.Option(help="The class to rank by; of two classes the rarer one.")
     ] = None,
     refit: Annotated[
         bool, typer.Option("--refit", help="Predict with a model trained on all labels.")

@@ -34,6 +34,9 @@ def console() -> Console:
 
 def show(to: Console, made: Table) -> None:
     """A table at its full width: numbers are never broken, even where the terminal is narrow."""
+    if made.title:  # a table would fold or cut it to its own width
+        to.print(made.title, style="bold")
+        made.title = None
     wanted = to.measure(made).maximum
     to.print(made, width=max(to.width, wanted), crop=False, no_wrap=True)
 

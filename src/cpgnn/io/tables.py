@@ -75,7 +75,10 @@ def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
             table = pacsv.read_csv(
                 source,
                 read_options=pacsv.ReadOptions(
-                    column_names=names, block_size=max(BLOCK, 8 * dialect.longest)
+                    column_names=names,
+                    block_size=max(BLOCK, 8 * dialect.longest),
+                    # threads gain nothing on one block, and may outlive a process that ends at once
+                    use_threads=path.stat().st_size > BLOCK,
                 ),
                 parse_options=pacsv.ParseOptions(
                     delimiter=dialect.delimiter, newlines_in_values=dialect.quoted
