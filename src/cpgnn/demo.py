@@ -46,6 +46,8 @@ def example_graph(seed: int = 0) -> Graph:
     sizes = [CLASS_SIZE] * NUM_CLASSES
     return generate_graph(
         sizes,
+        # base 4 was chosen by looking: of seeds 0-4, the learned matrix ended further from the
+        # truth than the initial estimate for one seed at base 2 and one at base 3, for none at 4.
         mixhop_compatibility(NUM_CLASSES, HOMOPHILY, base=4.0),
         seed=seed,
         bootstrap="authors",
