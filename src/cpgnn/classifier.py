@@ -61,6 +61,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     num_layers_ : layers in use; 0 when the prior alone was best on the validation nodes
     architecture_, model_, scaler_, settings_, split_, graph_ : what was fitted, and on what
     history_ : DataFrame, one row an epoch
+    H_bars_ : H̄ at every tenth epoch of the second phase (not kept by `save`)
     trials_ : DataFrame of the candidates and their validation scores
     validation_score_ : score of the kept epoch
     """
@@ -135,6 +136,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = graph.num_features or 0
         self.num_layers_ = model.num_layers
         self.history_ = pd.DataFrame(record.epochs)
+        self.H_bars_ = record.H_bars
         self.kept_ = record.kept
         self.validation_score_ = record.kept.score if record.kept else float("nan")
         self.initial_compatibility_ = record.initial_compatibility

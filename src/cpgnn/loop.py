@@ -60,6 +60,8 @@ class Training:
     epochs: list[Epoch] = field(default_factory=list)
     kept: Epoch | None = None
     initial_compatibility: np.ndarray | None = None
+    H_bars: dict[int, np.ndarray] = field(default_factory=dict)
+    """H̄ at some epochs of the second phase."""
 
     @property
     def phase(self) -> int:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ import pandas as pd
 from sklearn.base import clone
 
 import cpgnn
+from cpgnn.blind import WithoutGraph, graph_blind_proba
 from cpgnn.classifier import Begin, CPGNNClassifier
-from cpgnn.errors import InputError, must_be
+from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
+from cpgnn.errors import InputError, NumericalNotice, must_be
 from cpgnn.graph import Graph
+from cpgnn.homophily import compatibility_matrix
 from cpgnn.io import (
     LoadedGraph,
     atomic_folder,
@@ -42,6 +46,7 @@ class Run:
     evaluation: Evaluation | None
     positive: int | None
     refitted: bool
+    without_graph: WithoutGraph | None = None
 
     @property
     def graph(self) -> Graph:
@@ -77,9 +82,10 @@ def fit_run(
         P = fitted.predict_proba()[split.test]
         names = [str(name) for name in graph.class_names]
         evaluation = evaluate(P, graph.labels[split.test], names, positive=target)
+    blind = _without_graph(fitted, begin)
     if refit:
         fitted = refitted(fitted, begin)
-    run = Run(fitted, split, evaluation, target, refit)
+    run = Run(fitted, split, evaluation, target, refit, blind)
     with atomic_folder(out) as partial:
         _write(run, partial, options or {})
     return run
@@ -114,6 +120,24 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
         drawn = stratified_split(known, validation=validation, seed=seed)
         train, val = drawn.train, drawn.val
     return Split(train, val, held_out)
+
+
+def _without_graph(fitted: CPGNNClassifier, begin: Begin | None) -> WithoutGraph | None:
+    """The graph-blind MLP on the same test nodes; none without test labels or features."""
+    graph, split, settings = fitted.graph_, fitted.split_, fitted.settings_
+    if graph.features is None or len(split.test) == 0 or settings.pretrain_epochs == 0:
+        return None
+    blind = graph_blind_proba(
+        graph,
+        split,
+        settings,
+        hidden=fitted.hidden,
+        dropout=fitted.dropout,
+        seed=fitted.seed,
+        observe=begin("without the graph", settings.pretrain_epochs) if begin else None,
+    )
+    P = fitted.predict_proba()
+    return WithoutGraph.of(blind[split.test], P[split.test], graph.labels[split.test])
 
 
 def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassifier:
@@ -203,7 +227,7 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
         write_table(folder / "review.csv", review_list(table, names[run.positive]))
     write_table(folder / "compatibility.csv", matrix_table(classifier.compatibility_, names))
     write_table(folder / "edge_frequency.csv", matrix_table(classifier.edge_frequency_, names))
-    write_table(folder / "history.csv", classifier.history_)
+    write_table(folder / "history.csv", history(classifier))
     metrics = summary(run)
     (folder / "metrics.json").write_text(_json(metrics), encoding="utf-8")
     config = {
@@ -218,6 +242,26 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
     (folder / CONFIG).write_text(_json(config), encoding="utf-8")
     classifier.save(folder / MODEL)
     write_graph(folder / GRAPH, replace(run.graph, notices=()))
+
+
+def history(classifier: CPGNNClassifier) -> pd.DataFrame:
+    """One row an epoch; where all labels are known, also how far the learned matrix then was.
+
+    `compatibility_error` is the mean distance per cell of Ĥ from the true H, both doubly
+    stochastic. The truth is looked at here, after training, and chooses nothing.
+    """
+    table, graph = classifier.history_, classifier.graph_
+    if (graph.labels < 0).any() or not classifier.H_bars_:
+        return table
+    with warnings.catch_warnings():  # a slow Sinkhorn is a matter for the kept matrix alone
+        warnings.simplefilter("ignore", NumericalNotice)
+        true = sinkhorn_knopp(np.nan_to_num(compatibility_matrix(graph))).matrix
+        errors = {
+            epoch: compatibility_error(recover_compatibility(H_bar), true)
+            for epoch, H_bar in classifier.H_bars_.items()
+        }
+    second = table["phase"] == 2
+    return table.assign(compatibility_error=table["epoch"].where(second).map(errors))
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -241,6 +285,7 @@ def summary(run: Run) -> dict[str, Any]:
             for row in classifier.trials_.to_dict("records")
         ],
         "test": None if run.evaluation is None else run.evaluation.as_dict(),
+        "without_graph": None if run.without_graph is None else run.without_graph.as_dict(),
     }
 
 

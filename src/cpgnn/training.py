@@ -31,6 +31,9 @@ from cpgnn.scores import Score, validation_score
 from cpgnn.selection import Split
 from cpgnn.settings import Settings
 
+H_BAR_EVERY = 10
+"""Epochs of the second phase between two copies of H̄ that are kept to show how it was learned."""
+
 
 def train(
     model: CPGNN,
@@ -53,6 +56,8 @@ def train(
 
     def seen(epoch: Epoch) -> None:
         record.epochs.append(epoch)
+        if epoch.phase == 2 and epoch.epoch % H_BAR_EVERY == 0:
+            record.H_bars[epoch.epoch] = model.H_bar.detach().cpu().numpy().copy()
         if observe is not None:
             observe(epoch)
 
