@@ -59,3 +59,50 @@ def one_hot(labels: np.ndarray, num_classes: int) -> sp.csr_array:
 def _loops_per_class(graph: Graph) -> np.ndarray:
     labels = graph.labels[graph.self_loops]
     return np.bincount(labels[labels >= 0], minlength=graph.num_classes).astype(np.float64)
+
+
+def node_homophily(graph: Graph) -> float:
+    """Mean over labelled nodes of the share of their labelled neighbours that have their class.
+
+    Shares are by weight; nodes without a labelled neighbour do not count. NaN without any.
+    """
+    Y = one_hot(graph.labels, graph.num_classes)
+    N = graph.adjacency.astype(np.float64) @ Y
+    total = np.asarray(N.sum(axis=1)).ravel()
+    same = np.asarray(N.multiply(Y).sum(axis=1)).ravel()
+    counted = (graph.labels >= 0) & (total > 0)
+    return float((same[counted] / total[counted]).mean()) if counted.any() else float("nan")
+
+
+def adjusted_homophily(graph: Graph) -> float:
+    """(h - Σ p_k²) / (1 - Σ p_k²), p_k the share of edge ends in class k.
+
+    0 where edges ignore the classes, 1 where they never leave one; comparable between graphs with
+    different numbers and sizes of classes. NaN where all edge ends are in one class.
+    """
+    C = class_edge_counts(graph)
+    if not C.sum():
+        return float("nan")
+    p = C.sum(axis=1) / C.sum()
+    by_chance = float((p**2).sum())
+    h = float(np.trace(C) / C.sum())
+    return (h - by_chance) / (1 - by_chance) if by_chance < 1 else float("nan")
+
+
+def label_informativeness(graph: Graph) -> float:
+    """I(y_u; y_v) / H(y_u) over the ends u, v of a random edge: what a neighbour's class tells.
+
+    0: nothing. 1: the neighbour's class determines the node's, be it the same or another. NaN
+    where all edge ends are in one class.
+    """
+    C = class_edge_counts(graph)
+    if not C.sum():
+        return float("nan")
+    P = C / C.sum()
+    single = _entropy(P.sum(axis=1))
+    return (2 * single - _entropy(P.ravel())) / single if single > 0 else float("nan")
+
+
+def _entropy(p: np.ndarray) -> float:
+    p = p[p > 0]
+    return float(-(p * np.log(p)).sum())

@@ -65,6 +65,7 @@ def read(
     strict_ids: bool = False,
     impute: str | None = None,
     one_hot: bool = False,
+    keep_rows: bool = False,
 ) -> LoadedGraph:
     """The user's files as a graph, with a spinner meanwhile and the notices afterwards."""
     from cpgnn.cli.printing import print_notices
@@ -80,6 +81,7 @@ def read(
             strict_ids=strict_ids,
             impute=cast("Literal['median'] | None", impute),
             one_hot=one_hot,
+            keep_rows=keep_rows,
         )
     print_notices(loaded.graph)
     return loaded

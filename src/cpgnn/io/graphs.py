@@ -30,6 +30,8 @@ class LoadedGraph:
     """Everything noticed on the way is in `graph.notices`."""
     split: np.ndarray | None
     """"train", "val", "test" or "" for each node; None where the files name no split."""
+    rows: np.ndarray | None = None
+    """The edges as the file lists them, positions [2, m]; None unless they were asked for."""
 
 
 def read_graph(
@@ -42,6 +44,7 @@ def read_graph(
     impute: Impute = None,
     one_hot: bool = False,
     header: bool | None = None,
+    keep_rows: bool = False,
 ) -> LoadedGraph:
     """Read a graph from files.
 
@@ -60,6 +63,7 @@ def read_graph(
     one_hot: turn each text column into one column for each of its values, sorted.
     header: whether the tables have a header; found from the first lines by default, by the rule
         in `cpgnn.io.headers`.
+    keep_rows: also return the rows of the edges, which `cpgnn.check` looks at.
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
@@ -88,7 +92,8 @@ def read_graph(
     if feature_rows is not None:
         places = _Places(given, ids, label_rows, at_labels)
         X = spread(feature_rows, at_features, len(ids), impute, places)
-    return _assemble(given, ids, X, label_rows, at_labels, notices)
+    loaded = _assemble(given, ids, X, label_rows, at_labels, notices)
+    return replace(loaded, rows=np.stack([given.source, given.target])) if keep_rows else loaded
 
 
 def _edges(

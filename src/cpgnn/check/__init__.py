@@ -1,0 +1,163 @@
+"""`check`: what is wrong or risky in a graph before anything is trained, and whether it helps."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpgnn import homophily
+from cpgnn.check.columns import constant_columns, given_away
+from cpgnn.check.finding import Finding, Severity, worst_first
+from cpgnn.check.labels import label_counts
+from cpgnn.check.names import class_names, similar_ids
+from cpgnn.check.structure import connections, edge_rows
+from cpgnn.check.twins import repeated_nodes
+from cpgnn.graph import Graph
+from cpgnn.selection import Split, stratified_split
+
+if TYPE_CHECKING:
+    from cpgnn.check.compare import Comparison
+    from cpgnn.classifier import Begin
+    from cpgnn.io import LoadedGraph
+
+__all__ = ["CheckReport", "Finding", "Likeness", "Severity", "check", "check_loaded"]
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How far edges join like with like; NaN where no edge joins two labelled nodes."""
+
+    edge_homophily: float
+    """Share of edges within a class."""
+    node_homophily: float
+    """Mean share of a node's neighbours that have its class."""
+    adjusted_homophily: float
+    """0 where edges ignore the classes, 1 where they never leave one."""
+    label_informativeness: float
+    """What a neighbour's class tells about a node's, from 0 to 1, be it the same or another."""
+
+    @classmethod
+    def of(cls, graph: Graph) -> Likeness:
+        return cls(
+            homophily.homophily_ratio(graph),
+            homophily.node_homophily(graph),
+            homophily.adjusted_homophily(graph),
+            homophily.label_informativeness(graph),
+        )
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What `check` found, worst first, and what the graph is worth."""
+
+    nodes: int
+    edges: int
+    classes: int
+    labelled: int
+    features: int
+    findings: tuple[Finding, ...]
+    likeness: Likeness
+    comparison: Comparison | None
+    not_compared: str = ""
+    """Why there is no comparison."""
+
+    @property
+    def clean(self) -> bool:
+        """Neither a problem nor a risk was found; notes do not count."""
+        return not any(finding.counts for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; NaN becomes null."""
+        likeness = {k: None if np.isnan(v) else v for k, v in asdict(self.likeness).items()}
+        return {
+            "clean": self.clean,
+            "graph": {
+                "nodes": self.nodes,
+                "edges": self.edges,
+                "classes": self.classes,
+                "labelled": self.labelled,
+                "features": self.features,
+            },
+            "findings": [finding.to_dict() for finding in self.findings],
+            "likeness": likeness,
+            "comparison": self.comparison.to_dict() if self.comparison else None,
+            "not_compared": self.not_compared or None,
+        }
+
+
+def check(
+    graph: Graph,
+    split: Split | None = None,
+    *,
+    rows: np.ndarray | None = None,
+    compare: bool = True,
+    seed: int = 0,
+    begin: Begin | None = None,
+) -> CheckReport:
+    """What is wrong or risky in this graph, worst first, and whether its edges help.
+
+    split: which labels train and which test. Without one, the border is drawn as `cpgnn fit`
+        would draw it with this seed: a fifth of every class is test, a fifth of the rest
+        validation.
+    rows: the edges as a file lists them, positions [2, m]; a `Graph` no longer knows which of
+        them were repeated or one-directional.
+    compare: train a small CPGNN and MLP on the training and validation labels. Test labels are
+        not looked at for that.
+    """
+    border = split or _border(graph, seed)
+    findings = [
+        *([] if rows is None else edge_rows(graph, rows)),
+        *connections(graph),
+        *similar_ids(graph),
+        *class_names(graph),
+        *label_counts(graph, split),
+        *constant_columns(graph),
+        *given_away(graph),
+        *([] if border is None else repeated_nodes(graph, border)),
+    ]
+    outcome: Comparison | str = "it was not asked for"
+    if compare:
+        from cpgnn.check.compare import compare as with_and_without
+
+        usable = np.empty(0, dtype=np.int64)
+        if border is not None:
+            usable = np.concatenate([border.train, border.val])
+            usable = usable[graph.labels[usable] >= 0]
+        outcome = with_and_without(graph, usable, seed=seed, begin=begin)
+    skipped = isinstance(outcome, str)
+    return CheckReport(
+        nodes=graph.num_nodes,
+        edges=graph.num_edges,
+        classes=graph.num_classes,
+        labelled=int((graph.labels >= 0).sum()),
+        features=graph.num_features or 0,
+        findings=worst_first(findings),
+        likeness=Likeness.of(graph),
+        comparison=None if isinstance(outcome, str) else outcome,
+        not_compared=str(outcome) if skipped else "",
+    )
+
+
+def check_loaded(
+    loaded: LoadedGraph, *, compare: bool = True, seed: int = 0, begin: Begin | None = None
+) -> CheckReport:
+    """`check` of a graph as its files describe it, with the split that they name."""
+    from cpgnn.run import choose_split
+
+    split = None
+    if loaded.split is not None and _has_two_classes(loaded.graph):
+        split = choose_split(loaded, test=0.2, validation=0.2, seed=seed)
+    return check(loaded.graph, split, rows=loaded.rows, compare=compare, seed=seed, begin=begin)
+
+
+def _border(graph: Graph, seed: int) -> Split | None:
+    """The split that `fit` would draw; None where there are no two classes."""
+    if not _has_two_classes(graph):
+        return None
+    return stratified_split(graph.labels, validation=0.2, test=0.2, seed=seed)
+
+
+def _has_two_classes(graph: Graph) -> bool:
+    return len(np.unique(graph.labels[graph.labels >= 0])) > 1

@@ -1,0 +1,141 @@
+"""Does the graph help? The same labels with and without it, compared on the same nodes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from cpgnn.architecture import Architecture
+from cpgnn.auto import MAX_LINK_NODES
+from cpgnn.classifier import Begin
+from cpgnn.errors import BeliefOverflowError
+from cpgnn.features import FeatureScaler
+from cpgnn.graph import Graph
+from cpgnn.selection import Split, stratified_split
+from cpgnn.settings import Settings
+from cpgnn.training import train
+
+FOLDS = 3
+LEAST_LABELS = 30
+MOST_LABELS = 6000
+"""More labelled nodes than this are not needed to tell whether the graph helps."""
+MOST_FIELD = 200_000
+"""Nodes and neighbours that training may touch; labels are left out until it does."""
+SHORT = Settings(pretrain_epochs=100, epochs=200, patience=100)
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Accuracy with and without the graph on nodes that neither model has seen."""
+
+    without: str
+    """What stands for "without the graph": "MLP" or "largest class"."""
+    accuracy_without: float
+    accuracy_with: float
+    difference: float
+    low: float
+    high: float
+    """95 % interval of the difference."""
+    nodes: int
+    """Labelled nodes, each held out once."""
+
+    @property
+    def verdict(self) -> str:
+        if self.low > 0:
+            return "the graph helps"
+        return "the graph hurts" if self.high < 0 else "no clear difference"
+
+    def to_dict(self) -> dict[str, Any]:
+        interval = f"95 %: paired bootstrap over nodes, each held out once ({FOLDS} folds)"
+        return {**asdict(self), "verdict": self.verdict, "interval": interval}
+
+
+def compare(
+    graph: Graph, labelled: np.ndarray, *, seed: int = 0, begin: Begin | None = None
+) -> Comparison | str:
+    """CPGNN against an MLP on the same features; without features, against the largest class.
+
+    `labelled` are the nodes whose labels may be looked at. They are dealt into three parts of
+    equal mix; each part is predicted by models trained and validated on the other two. Training
+    is short and touches only the neighbourhood of the labels. Returns the reason, in words, where
+    there is nothing to compare.
+    """
+    if graph.features is None and graph.num_nodes > MAX_LINK_NODES:
+        return f"without features, a model of more than {MAX_LINK_NODES:,} nodes takes too long"
+    rng = np.random.default_rng(seed)
+    nodes = _affordable(graph, rng.permutation(labelled)[:MOST_LABELS])
+    if len(nodes) < LEAST_LABELS or len(np.unique(graph.labels[nodes])) < 2:
+        return f"it needs at least {LEAST_LABELS} labels of two classes; there are {len(nodes)}"
+    scaled = FeatureScaler.fit(graph)(graph)
+    fold = _folds(graph.labels[nodes], rng)
+    hits = np.zeros((2, len(nodes)), dtype=bool)
+    for k in range(FOLDS):
+        split = _split(graph, nodes[fold != k], seed)
+        held_out = nodes[fold == k]
+        y = graph.labels[held_out]
+        try:
+            with_graph = _predicted(scaled, split, held_out, 1, seed, begin)
+        except BeliefOverflowError:
+            return "training with the graph overflowed; try cpgnn fit with --normalization sym"
+        if graph.features is None:
+            without = np.full(len(y), np.bincount(graph.labels[nodes[fold != k]]).argmax())
+        else:
+            without = _predicted(scaled, split, held_out, 0, seed, begin)
+        hits[0, fold == k], hits[1, fold == k] = without == y, with_graph == y
+    name = "largest class" if graph.features is None else "MLP"
+    low, high = paired_interval(hits[0], hits[1], rng)
+    a, b = (float(row.mean()) for row in hits)
+    return Comparison(name, a, b, b - a, low, high, len(nodes))
+
+
+def paired_interval(
+    without: np.ndarray, with_graph: np.ndarray, rng: np.random.Generator
+) -> tuple[float, float]:
+    """95 % bootstrap interval of the difference of two accuracies on the same nodes."""
+    n = len(without)
+    gained, lost = int((with_graph & ~without).sum()), int((without & ~with_graph).sum())
+    shares = np.array([gained, lost, n - gained - lost]) / n
+    counts = rng.multinomial(n, shares, size=RESAMPLES)
+    low, high = np.quantile((counts[:, 0] - counts[:, 1]) / n, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _affordable(graph: Graph, nodes: np.ndarray) -> np.ndarray:
+    """As many of these nodes, in their order, as have few enough neighbours in all."""
+    reach = np.cumsum(np.diff(graph.adjacency.indptr)[nodes] + 1)
+    return np.sort(nodes[reach <= MOST_FIELD])
+
+
+def _folds(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A fold for each node; every class is spread evenly over them."""
+    order = np.lexsort((rng.random(len(y)), y))
+    fold = np.empty(len(y), dtype=np.int64)
+    fold[order] = np.arange(len(y)) % FOLDS
+    return fold
+
+
+def _split(graph: Graph, nodes: np.ndarray, seed: int) -> Split:
+    known = np.full(graph.num_nodes, -1)
+    known[nodes] = graph.labels[nodes]
+    return stratified_split(known, validation=0.2, seed=seed)
+
+
+def _predicted(
+    graph: Graph,
+    split: Split,
+    nodes: np.ndarray,
+    num_layers: int,
+    seed: int,
+    begin: Begin | None,
+) -> np.ndarray:
+    name = "with the graph" if num_layers else "without it"
+    observe = begin(name, SHORT.pretrain_epochs + SHORT.epochs) if begin else None
+    model = Architecture("mlp", num_layers).build(graph, seed=seed)
+    train(model, graph, split, SHORT, seed=seed, observe=observe)
+    with torch.no_grad():
+        logits = model(model.view(graph).of(nodes))
+    return np.asarray(logits.argmax(dim=1).cpu().numpy())

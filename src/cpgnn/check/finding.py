@@ -1,0 +1,66 @@
+"""A finding: what is wrong or risky in a graph, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from cpgnn.graph import Graph
+
+Severity = Literal["problem", "risk", "note"]
+"""Worst first. A "problem" makes results wrong or scores misleading; a "risk" may; a "note" is
+good to know and leaves the data clean."""
+
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+EXAMPLES = 5
+"""Node ids that a finding names; it counts them all."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing about the data, in plain words."""
+
+    severity: Severity
+    code: str
+    """What was found, as one word for programs: "self-loops"."""
+    title: str
+    detail: str
+    advice: str
+    """What to do."""
+    count: int = 0
+    """How many nodes, edges, columns or classes it is about."""
+    nodes: tuple[str, ...] = ()
+    """Ids of the first few nodes it is about."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the data is not clean because of it."""
+        return self.severity != "note"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "nodes": list(self.nodes)}
+
+
+def worst_first(findings: list[Finding]) -> tuple[Finding, ...]:
+    """By severity; among equals those about more nodes come first."""
+    return tuple(sorted(findings, key=lambda f: (SEVERITIES.index(f.severity), -f.count)))
+
+
+def named(graph: Graph, positions: np.ndarray) -> tuple[str, ...]:
+    """The ids of the first few of these nodes."""
+    return tuple(str(node) for node in graph.node_ids[positions[:EXAMPLES]])
+
+
+def number(count: int, one: str, many: str = "") -> str:
+    """ "1 node", "2,000 nodes"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(names: list[Hashable] | list[str]) -> str:
+    """ "'a', 'b', 'c' and 12 more"."""
+    shown = ", ".join(repr(str(name)) for name in names[:EXAMPLES])
+    rest = len(names) - EXAMPLES
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
