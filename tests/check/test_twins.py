@@ -89,7 +89,7 @@ def test_copies_on_one_side_are_none():
 
 def test_few_copies_are_a_note():
     found = codes(
-        check(copied(10), Split(np.arange(60), [60, 61], np.arange(70, 130)), compare=False)
+        check(copied(9), Split(np.arange(60), [60, 61], np.arange(70, 129)), compare=False)
     )
     assert found["twins-by-neighbours"].severity == "note"
 
