@@ -19,7 +19,7 @@ from cpgnn.auto import candidates, choose
 from cpgnn.border import Matrix, as_array
 from cpgnn.compatibility import edge_frequency, enhanced_belief, recover_compatibility
 from cpgnn.errors import BeliefOverflowError, InputError, NotInductiveError, must_be
-from cpgnn.features import FeatureScaler
+from cpgnn.features import FeatureScaler, match_names
 from cpgnn.graph import Graph
 from cpgnn.loop import Observer
 from cpgnn.model import CPGNN
@@ -62,6 +62,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     architecture_, model_, scaler_, settings_, split_, graph_ : what was fitted, and on what
     history_ : DataFrame, one row an epoch
     H_bars_ : H̄ at every tenth epoch of the second phase (not kept by `save`)
+    feature_names_in_ : names of the features, where the graph had some; later graphs are matched
     trials_ : DataFrame of the candidates and their validation scores
     validation_score_ : score of the kept epoch
     """
@@ -134,6 +135,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = as_array(graph.class_names)
         self.nodes_ = graph.fingerprint()
         self.n_features_in_ = graph.num_features or 0
+        self.feature_names_in_ = graph.feature_names
         self.num_layers_ = model.num_layers
         self.history_ = pd.DataFrame(record.epochs)
         self.H_bars_ = record.H_bars
@@ -272,7 +274,16 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "fitted ones. Try features with prior='mlp' or 'cheby', or fit again with the "
                 "new nodes."
             )
-        return graph
+        return self._in_order(graph)
+
+    def _in_order(self, graph: Graph) -> Graph:
+        """The graph with its features in the order of the fit, where both name them."""
+        wanted, given = self.feature_names_in_, graph.feature_names
+        if wanted is None or given is None or wanted == given:
+            return graph
+        order, _ = match_names(wanted, given)
+        X: Any = graph.features
+        return replace(graph, features=X[:, order], feature_names=wanted)
 
     # -- keeping ----------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -69,6 +71,36 @@ class FeatureScaler:
             return graph.with_features(_times(X, 1 / self.std[X.indices]))
         X = X.toarray() if sparse else X  # fitted on a dense matrix, whose mean counts
         return graph.with_features((X - self.mean) / self.std)
+
+
+def match_names(
+    wanted: Sequence[str], given: Sequence[str], what: str = "The graph"
+) -> tuple[list[int], list[str]]:
+    """The position in `given` of each feature that a model was fitted with, and what is left over.
+
+    A feature that is missing, or there twice, is an error that names it.
+    """
+    if list(wanted) == list(given):
+        return list(range(len(given))), []
+    positions = {name: i for i, name in enumerate(given)}
+    known = set(wanted)
+    extra = [name for name in given if name not in known]
+    missing = [name for name in wanted if name not in positions]
+    if missing:
+        close = difflib.get_close_matches(missing[0], extra[:1000], n=1)
+        hint = f"Is {close[0]!r} meant to be {missing[0]!r}?" if close else "Add them."
+        got = f"none called {shown(missing)}" + (f", but {shown(extra)}" if extra else "")
+        raise must_be(what, "have the features that the model was fitted with", got, hint)
+    if len(positions) < len(given):
+        twice = next(name for i, name in enumerate(given) if positions[name] != i)
+        raise must_be(what, "name each feature once", f"{twice!r} twice")
+    return [positions[name] for name in wanted], extra
+
+
+def shown(names: Sequence[str], most: int = 5) -> str:
+    """ "'a', 'b' and 7 more"."""
+    listed = ", ".join(repr(name) for name in names[:most])
+    return listed + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _times(X: Any, scale: np.ndarray) -> Any:

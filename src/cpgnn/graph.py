@@ -61,6 +61,8 @@ class Graph:
     """Nodes whose self-loops were set aside; A never has them."""
     notices: tuple[str, ...] = ()
     """What was changed on the way in, one sentence each."""
+    feature_names: tuple[str, ...] | None = None
+    """The owner's name of every feature; None: features count by position."""
 
     def __post_init__(self) -> None:
         n = self.adjacency.shape[0]
@@ -74,6 +76,9 @@ class Graph:
             values = self.features.data if sp.issparse(self.features) else self.features
             if not np.isfinite(values).all():
                 raise must_be("'features'", "be finite", "NaN or an infinite value")
+        F, names = self.num_features or 0, self.feature_names
+        if names is not None and not len(set(names)) == len(names) == F:
+            raise must_be("'feature_names'", f"name each of {F} features once", f"{len(names)}")
         if self.labels.shape != (n,):
             raise must_be("'labels'", f"have one entry for each of {n} nodes", self.labels.shape)
         if n and (self.labels.min() < -1 or self.labels.max() >= len(self.class_names)):
@@ -151,8 +156,10 @@ class Graph:
     # -- variations ------------------------------------------------------------------------
 
     def with_features(self, features: np.ndarray | sp.sparray | None) -> Graph:
-        """The same graph with other features (None: featureless)."""
-        return replace(self, features=as_features(features))
+        """The same graph with other features (None: featureless), called as before if as many."""
+        X = as_features(features)
+        same = X is not None and X.shape[1] == self.num_features
+        return replace(self, features=X, feature_names=self.feature_names if same else None)
 
     def with_labels(self, labels: Any, class_names: Sequence[Hashable] | None = None) -> Graph:
         """The same graph with other labels: class indices with `class_names`, else values."""
@@ -193,6 +200,7 @@ class Graph:
         weights: Any = None,
         num_nodes: int | None = None,
         features: Any = None,
+        feature_names: Sequence[str] | None = None,
         labels: Any = None,
         node_ids: Any = None,
         class_names: Sequence[Hashable] | None = None,
@@ -223,6 +231,7 @@ class Graph:
             class_names=names,
             self_loops=set_aside,
             notices=tuple(notices),
+            feature_names=None if feature_names is None else tuple(map(str, feature_names)),
         )
         for notice in notices:
             warnings.warn(notice, GraphNotice, stacklevel=2)

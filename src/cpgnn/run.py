@@ -23,6 +23,7 @@ from cpgnn.errors import InputError, NumericalNotice, must_be
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix
 from cpgnn.io import (
+    FeatureColumns,
     LoadedGraph,
     atomic_folder,
     check_free,
@@ -47,6 +48,8 @@ class Run:
     positive: int | None
     refitted: bool
     without_graph: WithoutGraph | None = None
+    columns: FeatureColumns | None = None
+    """How the feature file was read, so that a later one is read alike."""
 
     @property
     def graph(self) -> Graph:
@@ -85,7 +88,10 @@ def fit_run(
     blind = _without_graph(fitted, begin)
     if refit:
         fitted = refitted(fitted, begin)
-    run = Run(fitted, split, evaluation, target, refit, blind)
+    columns = loaded.columns
+    if columns is not None:
+        columns = columns.with_medians_of(graph.features)
+    run = Run(fitted, split, evaluation, target, refit, blind, columns)
     with atomic_folder(out) as partial:
         _write(run, partial, options or {})
     return run
@@ -161,6 +167,8 @@ def load_run(folder: Path | str) -> Run:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         positive, refit = config["positive"], bool(config["refit"])
+        kept = config.get("features")
+        columns = None if kept is None else FeatureColumns.from_dict(kept)
     except (ValueError, KeyError, TypeError):
         raise InputError(
             f"{folder / CONFIG} must be the JSON that 'cpgnn fit' writes. Got something else. "
@@ -168,25 +176,33 @@ def load_run(folder: Path | str) -> Run:
         ) from None
     graph = read_graph_npz(folder / GRAPH)
     classifier = CPGNNClassifier.load(folder / MODEL, graph)
-    return Run(classifier, classifier.split_, None, positive, refit)
+    return Run(classifier, classifier.split_, None, positive, refit, columns=columns)
 
 
 def predictions(
     classifier: CPGNNClassifier, graph: Graph | None = None, split: Split | None = None
 ) -> pd.DataFrame:
-    """One row a node: id, class, label, split, and `p_<class>` for every class."""
+    """One row a node: id, class, label, split, and `p_<class>` for every class.
+
+    Labels and `split` are those of the fit; in another graph, of the nodes that it shares.
+    """
     P = classifier.predict_proba(graph)
-    graph = graph or classifier.graph_
+    fitted = classifier.graph_
     names = np.array([str(name) for name in classifier.classes_], dtype=object)
-    part = np.full(graph.num_nodes, "", dtype=object)
+    part = np.full(fitted.num_nodes + 1, "", dtype=object)
     if split is not None:
         part[split.train], part[split.val], part[split.test] = "train", "val", "test"
-    own = np.array([str(name) for name in graph.class_names] + [""], dtype=object)
+    own = np.array([str(name) for name in fitted.class_names] + [""], dtype=object)
+    label = np.append(own[fitted.labels], "")
+    ids = (graph or fitted).node_ids.astype(str)
+    at = np.arange(fitted.num_nodes)
+    if graph is not None:
+        at = fitted.node_ids.astype(str).get_indexer(ids)  # -1, the empty last entry: a new node
     table = {
-        "id": graph.node_ids.astype(str),
+        "id": ids,
         "class": names[P.argmax(axis=1)],
-        "label": own[graph.labels],
-        "split": part,
+        "label": label[at],
+        "split": part[at],
     }
     table |= {f"p_{name}": P[:, i] for i, name in enumerate(names)}
     return pd.DataFrame(table)
@@ -237,6 +253,7 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
         "refit": run.refitted,
         "architecture": asdict(classifier.architecture_) if classifier.architecture_ else None,
         "settings": asdict(classifier.settings_),
+        "features": None if run.columns is None else run.columns.as_dict(),
         "notices": list(run.graph.notices),
     }
     (folder / CONFIG).write_text(_json(config), encoding="utf-8")

@@ -69,6 +69,7 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "settings": asdict(classifier.settings_),
         "parameters": {k: v for k, v in classifier.get_params().items() if not callable(v)},
         "class_names": names,
+        "feature_names": classifier.feature_names_in_,
         "nodes": classifier.nodes_,
         "scaling": scaler.kind,
         "validation_score": classifier.validation_score_,
@@ -133,6 +134,8 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         classifier.nodes_ = str(config["nodes"])
         classifier.kept_ = Epoch(**config["kept"]) if config["kept"] else None
         classifier.n_features_in_ = shape.num_features or 0
+        features = config.get("feature_names")
+        classifier.feature_names_in_ = None if features is None else tuple(map(str, features))
         classifier.validation_score_ = float(config["validation_score"])
         names = tuple(config["class_names"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -211,6 +214,9 @@ def _check_contents(
             raise ValueError(f"{name} must have shape {size}, not {arrays[name].shape}")
     if config["scaling"] not in ("rows", "standard", "none"):
         raise ValueError(f"there is no scaling {config['scaling']!r}")
+    features = config.get("feature_names")
+    if features is not None and len(set(features)) != F:
+        raise ValueError(f"{len(set(features))} names for {F} features")
     if len(config["class_names"]) != c:
         raise ValueError(f"{len(config['class_names'])} names for {c} classes")
     if config["num_layers"] not in (0, architecture.num_layers):

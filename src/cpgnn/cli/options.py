@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from cpgnn.graph import Graph
-    from cpgnn.io import LoadedGraph
+    from cpgnn.io import FeatureColumns, LoadedGraph
 
 Edges = Annotated[
     Path,
@@ -66,6 +66,7 @@ def read(
     impute: str | None = None,
     one_hot: bool = False,
     keep_rows: bool = False,
+    like: FeatureColumns | None = None,
 ) -> LoadedGraph:
     """The user's files as a graph, with a spinner meanwhile and the notices afterwards."""
     from cpgnn.cli.printing import print_notices
@@ -82,6 +83,7 @@ def read(
             impute=cast("Literal['median'] | None", impute),
             one_hot=one_hot,
             keep_rows=keep_rows,
+            like=like,
         )
     print_notices(loaded.graph)
     return loaded

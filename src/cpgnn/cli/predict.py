@@ -18,8 +18,10 @@ def predict(
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = ...,  # type: ignore[assignment]
     features: opt.Features = None,
     strict_ids: opt.StrictIds = False,
-    impute: opt.Impute = None,
-    one_hot: opt.OneHot = False,
+    impute: Annotated[
+        str | None,
+        typer.Option(help="'median': fill missing feature cells; as in 'fit' if not given."),
+    ] = None,
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model: the graph it was fitted on, or nodes that arrived later."""
@@ -33,10 +35,13 @@ def predict(
     fitted = load_run(run)
     graph = None
     if edges is not None:
+        if impute is None and fitted.columns is not None and fitted.columns.impute:
+            impute = "median"
+        like = fitted.columns
         graph = opt.read(
-            edges, None, features, strict_ids=strict_ids, impute=impute, one_hot=one_hot
+            edges, None, features, strict_ids=strict_ids, impute=impute, like=like
         ).graph
     opt.use_threads(threads, graph or fitted.graph)
-    table = predictions(fitted.classifier, graph, fitted.split if graph is None else None)
+    table = predictions(fitted.classifier, graph, fitted.split)
     write_table(out, table)
     print(f"{len(table):,} nodes written to {out}")

@@ -1,6 +1,7 @@
 """Files in and out: tables, GraphML and `.npz` as graphs; results written whole or not at all."""
 
 from cpgnn.io.atomic import atomic_folder, atomic_write, check_free
+from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.graphs import LoadedGraph, read_graph
 from cpgnn.io.npz import read_graph_npz, write_graph
 from cpgnn.io.safe_npz import read_npz_arrays
@@ -8,6 +9,7 @@ from cpgnn.io.tables import TableFile, read_table
 from cpgnn.io.writing import check_table_path, write_table
 
 __all__ = [
+    "FeatureColumns",
     "LoadedGraph",
     "TableFile",
     "atomic_folder",

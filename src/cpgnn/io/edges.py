@@ -88,7 +88,7 @@ def _weights(file: TableFile) -> np.ndarray:
         row = int(np.argmax(bad))
         got: object = "no number" if np.isnan(values[row]) else values[row]
         raise bad_weight(file.origin, got, row)
-    from cpgnn.io.features import first_text
+    from cpgnn.io.matrix import first_text
 
     row = first_text(column)
     raise bad_weight(file.origin, repr(column[row].as_py()), row)

@@ -13,11 +13,13 @@ import pyarrow as pa
 
 from cpgnn.errors import GraphNotice, must_be
 from cpgnn.graph import Graph
+from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.edges import EdgeList, read_edges
-from cpgnn.io.features import FeatureRows, Impute, build_matrix, read_features, spread
+from cpgnn.io.features import FeatureRows, read_features, spread
 from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
 from cpgnn.io.labels import LabelRows, read_labels
+from cpgnn.io.matrix import Impute, build_matrix
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
 from cpgnn.io.places import StrPath, count, shorten
 
@@ -32,6 +34,8 @@ class LoadedGraph:
     """"train", "val", "test" or "" for each node; None where the files name no split."""
     rows: np.ndarray | None = None
     """The edges as the file lists them, positions [2, m]; None unless they were asked for."""
+    columns: FeatureColumns | None = None
+    """What the columns of the features are, to read a later file alike; None without features."""
 
 
 def read_graph(
@@ -45,6 +49,7 @@ def read_graph(
     one_hot: bool = False,
     header: bool | None = None,
     keep_rows: bool = False,
+    like: FeatureColumns | None = None,
 ) -> LoadedGraph:
     """Read a graph from files.
 
@@ -64,6 +69,9 @@ def read_graph(
     header: whether the tables have a header; found from the first lines by default, by the rule
         in `cpgnn.io.headers`.
     keep_rows: also return the rows of the edges, which `cpgnn.check` looks at.
+    like: the `columns` of an earlier graph. The features are then found by their names and put in
+        its order, text becomes its categories, and gaps, if `impute` says so, its medians; without
+        names, columns count by position.
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
@@ -71,10 +79,13 @@ def read_graph(
     """
     if impute not in (None, "median"):
         raise must_be("'impute'", "be None or 'median'", repr(impute))
+    if impute and like is not None and like.medians is None:
+        hint = "Try like=first.columns.with_medians_of(first.graph.features)."
+        raise must_be("'like'", "have the medians of the first graph to fill gaps", "none", hint)
     unlabelled = None if unlabelled is None else str(unlabelled)
-    given, feature_rows = _edges(Path(edges), unlabelled, impute, header, features is None)
+    given, feature_rows = _edges(Path(edges), unlabelled, impute, header, features is None, like)
     if features is not None:
-        feature_rows = _features(Path(features), given, impute, one_hot, header)
+        feature_rows = _features(Path(features), given, impute, one_hot, header, like)
     label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header)
     notices = list(given.notices)
 
@@ -91,18 +102,25 @@ def read_graph(
         at_labels, ids = extend(ids, label_rows.ids)
     if feature_rows is not None:
         places = _Places(given, ids, label_rows, at_labels)
-        X = spread(feature_rows, at_features, len(ids), impute, places)
-    loaded = _assemble(given, ids, X, label_rows, at_labels, notices)
+        X, told = spread(feature_rows, at_features, len(ids), impute, places)
+        notices += told
+    columns = None if feature_rows is None else feature_rows.columns
+    loaded = _assemble(given, ids, X, columns, label_rows, at_labels, notices)
     return replace(loaded, rows=np.stack([given.source, given.target])) if keep_rows else loaded
 
 
 def _edges(
-    path: Path, unlabelled: str | None, impute: Impute, header: bool | None, own_features: bool
+    path: Path,
+    unlabelled: str | None,
+    impute: Impute,
+    header: bool | None,
+    own_features: bool,
+    like: FeatureColumns | None,
 ) -> tuple[EdgeList, FeatureRows | None]:
     """The edges and, if wanted, the features that a graph file brings along."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".npz"):
-        edges, rows = read_npz_edges(path, unlabelled, impute)
+        edges, rows = read_npz_edges(path, unlabelled, impute, like)
         return edges, rows if own_features else None
     if not name.endswith((".graphml", ".xml")):
         return read_edges(path, header), None
@@ -110,19 +128,24 @@ def _edges(
     if attributes is None or not own_features:
         return edges, None
     origin, table = attributes.origin, attributes.table
-    columns = range(1, table.num_columns)
-    matrix, medians = build_matrix(origin, table, columns, impute, one_hot=False)
-    names = ", ".join(table.column_names[1:6]) + (", …" if len(columns) > 5 else "")
-    notice = f"{path}: {count(len(columns), 'numeric node attribute')} used as features ({names})."
-    return edges, FeatureRows(origin, None, matrix, medians, (notice,))
+    matrix, columns, told = build_matrix(origin, table, impute, one_hot=False, like=like)
+    used = columns.names or ()
+    names = ", ".join(used[:5]) + (", …" if len(used) > 5 else "")
+    notice = f"{path}: {count(len(used), 'numeric node attribute')} used as features ({names})."
+    return edges, FeatureRows(origin, None, matrix, columns, (notice, *told))
 
 
 def _features(
-    path: Path, given: EdgeList, impute: Impute, one_hot: bool, header: bool | None
+    path: Path,
+    given: EdgeList,
+    impute: Impute,
+    one_hot: bool,
+    header: bool | None,
+    like: FeatureColumns | None,
 ) -> FeatureRows:
     if path.suffix.lower() == ".npz":
-        return read_npz_features(path, given.ids, impute)
-    return read_features(path, impute=impute, one_hot=one_hot, header=header)
+        return read_npz_features(path, given.ids, impute, like)
+    return read_features(path, impute=impute, one_hot=one_hot, header=header, like=like)
 
 
 def _compare_features(rows: FeatureRows, given: EdgeList, strict: bool) -> list[str]:
@@ -164,6 +187,7 @@ def _assemble(
     given: EdgeList,
     ids: pa.Array,
     features: Any,
+    columns: FeatureColumns | None,
     rows: LabelRows | None,
     at_labels: np.ndarray,
     notices: list[str],
@@ -189,6 +213,7 @@ def _assemble(
             weights=given.weights,
             num_nodes=n,
             features=features,
+            feature_names=None if columns is None else columns.matrix_names,
             labels=labels,
             node_ids=index,
             class_names=class_names,
@@ -197,7 +222,8 @@ def _assemble(
     isolated = int((np.diff(graph.adjacency.indptr) == 0).sum())
     if isolated:
         notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
-    return LoadedGraph(replace(graph, notices=(*notices, *graph.notices)), split)
+    graph = replace(graph, notices=(*notices, *graph.notices))
+    return LoadedGraph(graph, split, columns=columns)
 
 
 def _padded(values: np.ndarray | None, n: int, rest: Any) -> np.ndarray:

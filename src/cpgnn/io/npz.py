@@ -3,9 +3,9 @@
 Arrays: `edge_index` int [2, E] (each undirected edge once), `labels` int [n] (-1 = unknown),
 and, where there are any, `edge_weight` float [E], `self_loops` int (nodes), `features` [n, F]
 or `features_data`/`_indices`/`_indptr`/`_shape` (CSR), `node_ids` (integers or text) and
-`class_names` (integers or text). Text is written as `<name>_bytes` (UTF-8, uint8) with
-`<name>_offsets` (int64); reading also takes fixed-width unicode. Without `node_ids` the nodes
-are 0 … n-1. Other arrays, such as split masks, are left to `read_npz_arrays`.
+`class_names` (integers or text), `feature_names` (text). Text is written as `<name>_bytes`
+(UTF-8, uint8) with `<name>_offsets` (int64); reading also takes fixed-width unicode. Without
+`node_ids` the nodes are 0 … n-1. Other arrays, such as split masks, are left to `read_npz_arrays`.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ def write_graph(path: StrPath, graph: Graph) -> None:
         arrays |= {"features_indptr": X.indptr, "features_shape": shape}
     elif X is not None:
         arrays["features"] = np.asarray(X)
+    if graph.feature_names is not None:
+        arrays |= _names_out("feature_names", graph.feature_names)
     with atomic_write(path) as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
@@ -80,6 +82,7 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
             got = f"{weights[odd][0]} at position {int(np.argmax(odd)):,}"
             raise wrong(path, "'edge_weight'", "be finite and at least 0", got)
     features = features_in(path, arrays)
+    width = 0 if features is None else int(features.shape[1])
     ids = names_in(path, arrays, "node_ids")
     labels = _integers(path, arrays, "labels", 1) if "labels" in arrays else None
     no_loops = np.empty(0, dtype=np.int64)
@@ -112,6 +115,7 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
         "weights": weights,
         "num_nodes": n,
         "features": features,
+        "feature_names": None if features is None else feature_names_in(path, arrays, width),
         "labels": labels,
         "node_ids": ids,
         "class_names": None if names is None or labels is None else tuple(names.tolist()),
@@ -153,6 +157,17 @@ def features_in(path: Path, arrays: Arrays) -> np.ndarray | sp.csr_array | None:
     if not np.isfinite(small).all():
         raise wrong(path, "Features", "be finite 32-bit numbers", "NaN or an infinite value")
     return X
+
+
+def feature_names_in(path: Path, arrays: Arrays, width: int) -> tuple[str, ...] | None:
+    """The names of the features, checked; None where the file has none."""
+    names = names_in(path, arrays, "feature_names")
+    if names is None:
+        return None
+    if len(names) != width or not names.is_unique:
+        must = f"name each of the {width:,} features once"
+        raise wrong(path, "'feature_names'", must, f"{names.nunique():,} names")
+    return tuple(str(name) for name in names)
 
 
 def names_in(path: Path, arrays: Arrays, key: str) -> pd.Index | None:

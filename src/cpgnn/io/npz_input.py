@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +11,21 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import scipy.sparse as sp
 
 from cpgnn.border import as_features
+from cpgnn.features import match_names, shown
+from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.edges import EdgeList
-from cpgnn.io.features import FeatureRows, Impute
-from cpgnn.io.npz import features_in, graph_parts, names_in
+from cpgnn.io.features import FeatureRows
+from cpgnn.io.matrix import Impute
+from cpgnn.io.npz import feature_names_in, features_in, graph_parts, names_in
 from cpgnn.io.origin import Origin
 from cpgnn.io.places import wrong
 from cpgnn.io.safe_npz import read_npz_arrays
 
 
 def read_npz_edges(
-    path: Path, unlabelled: str | None, impute: Impute
+    path: Path, unlabelled: str | None, impute: Impute, like: FeatureColumns | None
 ) -> tuple[EdgeList, FeatureRows | None]:
     """The graph in an `.npz`, and its features where it has some."""
     parts = graph_parts(path, read_npz_arrays(path))
@@ -44,53 +47,63 @@ def read_npz_edges(
     )
     if parts["features"] is None:
         return edges, None
-    return edges, _feature_rows(path, None, parts["features"], impute)
+    names = parts["feature_names"]
+    return edges, _feature_rows(path, None, parts["features"], names, impute, like)
 
 
-def read_npz_features(path: Path, graph_ids: pa.Array, impute: Impute) -> FeatureRows:
+def read_npz_features(
+    path: Path, graph_ids: pa.Array, impute: Impute, like: FeatureColumns | None
+) -> FeatureRows:
     """Features from an `.npz`, whose rows are named or follow the rule in `read_graph`."""
     arrays = read_npz_arrays(path)
     X = features_in(path, arrays)
     if X is None:
         must = "have an array 'features', or 'features_data' and its companions"
         raise wrong(path, "A feature file", must, ", ".join(sorted(arrays)[:8]) or "no arrays")
+    columns = feature_names_in(path, arrays, int(X.shape[1]))
     index = names_in(path, arrays, "node_ids")
     rows = int(X.shape[0])
     if index is not None:
         if len(index) != rows or not index.is_unique:
             must = f"name each of the {rows:,} rows of 'features' once"
             raise wrong(path, "'node_ids'", must, f"{index.nunique():,} names")
-        return _feature_rows(path, _as_text(index), X, impute)
+        return _feature_rows(path, _as_text(index), X, columns, impute, like)
     numbers = _as_text(pd.RangeIndex(rows))
     if pc.all(pc.is_in(graph_ids, value_set=numbers)).as_py():
-        return _feature_rows(path, numbers, X, impute)
+        return _feature_rows(path, numbers, X, columns, impute, like)
     if rows != len(graph_ids):
         must = f"have a row for each of the {len(graph_ids):,} nodes, or 'node_ids'"
         raise wrong(path, "A feature file", must, f"{rows:,} rows without ids", "Add 'node_ids'.")
     notice = f"{path}: no 'node_ids', so row i is taken for the i-th node of the edges."
-    return _feature_rows(path, None, X, impute, (notice,))
+    return _feature_rows(path, None, X, columns, impute, like, (notice,))
 
 
 def _feature_rows(
-    path: Path, ids: pa.Array | None, X: Any, impute: Impute, notices: tuple[str, ...] = ()
+    path: Path,
+    ids: pa.Array | None,
+    X: Any,
+    names: tuple[str, ...] | None,
+    impute: Impute,
+    like: FeatureColumns | None,
+    notices: tuple[str, ...] = (),
 ) -> FeatureRows:
-    matrix = as_features(X)
-    assert matrix is not None
-    medians = np.zeros(matrix.shape[1], dtype=np.float32)
-    if impute and matrix.shape[0]:
-        medians = _medians(matrix)
-    return FeatureRows(Origin(path), ids, matrix, medians, notices)
-
-
-def _medians(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
-    if not sp.issparse(matrix):
-        return np.median(matrix, axis=0).astype(np.float32)
-    columns = sp.csc_array(matrix)
-    medians = np.zeros(matrix.shape[1], dtype=np.float32)
-    full = np.flatnonzero(2 * np.diff(columns.indptr) >= matrix.shape[0])  # others: mostly 0
-    for j in full:
-        medians[j] = np.median(columns[:, [j]].toarray())
-    return medians
+    """The matrix as it is, or with the columns of an earlier file in its order."""
+    matrix: Any = as_features(X)
+    if like is None:
+        columns = FeatureColumns.numeric(names, matrix.shape[1])
+        columns = replace(columns.with_medians_of(matrix), impute=True) if impute else columns
+        return FeatureRows(Origin(path), ids, matrix, columns, notices)
+    width = len(like.is_category)
+    if names is not None and like.matrix_names is not None:
+        order, extra = match_names(like.matrix_names, names, str(path))
+        if extra:
+            notices += (f"{path}: the model does not know {shown(extra)}; not used.",)
+        if order != list(range(matrix.shape[1])):
+            matrix = as_features(matrix[:, order])
+    elif matrix.shape[1] != width:
+        must = f"have the {width:,} columns that the model was fitted with"
+        raise wrong(path, "Features", must, f"{matrix.shape[1]:,}")
+    return FeatureRows(Origin(path), ids, matrix, like, notices)
 
 
 def _named(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,7 +23,13 @@ def is_parquet(path: Path) -> bool:
         return stream.read(4) == b"PAR1"
 
 
-def read_parquet(path: Path, *, ids: Sequence[int], numbers: bool) -> pa.Table:
+def read_parquet(
+    path: Path,
+    *,
+    ids: Sequence[int],
+    numbers: bool,
+    text: Callable[[tuple[str, ...] | None], set[int]] | None = None,
+) -> pa.Table:
     """The table, columns `ids` as text; the others as numbers where they are, or all as text.
 
     A column that pandas adds for an unnamed index is left out.
@@ -40,13 +46,14 @@ def read_parquet(path: Path, *, ids: Sequence[int], numbers: bool) -> pa.Table:
     table = table.select(
         [i for i, name in enumerate(names) if not re.match("__index_level_", name)]
     ).replace_schema_metadata(None)
+    as_text = text(tuple(table.column_names)) if text else ()
     for i, field in enumerate(table.schema):
         column = table.column(i)
         if pa.types.is_dictionary(field.type):
             column = pc.cast(column, field.type.value_type)
         if i in ids:
             column = _as_ids(path, field.name, column)
-        elif not numbers or not _is_number(column.type):
+        elif not numbers or i in as_text or not _is_number(column.type):
             column = _as_text(path, field.name, column)
         else:
             column = pc.cast(column, pa.float64(), safe=False)

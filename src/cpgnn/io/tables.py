@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,30 +36,32 @@ def read_table(
     ids: Sequence[int] = (0,),
     numbers: bool = False,
     header: bool | None = None,
+    text: Callable[[tuple[str, ...] | None], set[int]] | None = None,
 ) -> TableFile:
     """Read a table; columns `ids` (by position) become strings exactly as written.
 
     With `numbers` each other column becomes float64 (null where a cell is missing) if all its
     cells are numbers or missing, and stays text otherwise; without, all columns are text.
+    `text` is asked, given the header, which other columns are text even so.
     Delimiter and header are found from the first lines (see `headers` for the rule); `header`
     decides it. `path` is Parquet if it ends so or begins with Parquet's mark.
     """
     path = Path(path)
     if is_parquet(path):
-        table = read_parquet(path, ids=ids, numbers=numbers)
+        table = read_parquet(path, ids=ids, numbers=numbers, text=text)
         return TableFile(Origin(path, tuple(table.column_names)), table)
     with opened(path) as stream:
         dialect = sniff(
             path, stream, ids=ids, header=header, number_names=numbers and tuple(ids) == (0,)
         )
-    text = range(dialect.columns) if not numbers else ids
+    as_text = {*ids, *(text(dialect.header) if text else ())}
     table = None
     with suppress(pa.ArrowInvalid):
-        table = _parse(path, dialect, set(text))
+        table = _parse(path, dialect, as_text if numbers else set(range(dialect.columns)))
     if table is None:  # text among the numbers, or a fault in the file
         table = _parse_text(path, dialect)
         if numbers:
-            table = _numbers_where_possible(table, ids)
+            table = _numbers_where_possible(table, as_text)
     return TableFile(Origin(path, dialect.header, dialect), table)
 
 
@@ -125,9 +127,9 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _numbers_where_possible(table: pa.Table, ids: Sequence[int]) -> pa.Table:
+def _numbers_where_possible(table: pa.Table, text: set[int]) -> pa.Table:
     for i in range(table.num_columns):
-        if i not in ids:
+        if i not in text:
             with suppress(pa.ArrowInvalid):
                 numbers = pc.cast(known_cells(table.column(i)), pa.float64())
                 table = table.set_column(i, table.column_names[i], numbers)

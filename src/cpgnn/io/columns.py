@@ -1,0 +1,142 @@
+"""What the columns of a feature file became, so that a later file can be read alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cpgnn.features import match_names, shown
+from cpgnn.io.origin import Origin
+
+FORMAT = 1
+"""Raised when what `as_dict` returns cannot be read by an older version."""
+
+
+@dataclass(frozen=True)
+class FeatureColumns:
+    """The columns of a feature file, ids left out, in the order of the file.
+
+    The matrix has the numeric columns first, then one 0/1 column for each value of a text column.
+    """
+
+    names: tuple[str, ...] | None
+    """None where the file has no names, or one name twice: then columns count by position."""
+    categories: tuple[tuple[str, ...] | None, ...]
+    """The values of each text column; None for a numeric one."""
+    medians: tuple[float, ...] | None = None
+    """What fills a gap in each column of the matrix; None where nothing was to be filled."""
+    impute: bool = False
+    """Whether gaps are filled unless somebody says otherwise."""
+
+    @classmethod
+    def numeric(cls, names: Sequence[str] | None, width: int) -> FeatureColumns:
+        return cls(unique(names), (None,) * width)
+
+    @property
+    def matrix_names(self) -> tuple[str, ...] | None:
+        """The columns of the matrix: `age`, `colour=red`."""
+        if self.names is None:
+            return None
+        pairs = list(zip(self.names, self.categories, strict=True))
+        numeric = [name for name, values in pairs if values is None]
+        coded = [f"{name}={value}" for name, values in pairs for value in values or ()]
+        return unique((*numeric, *coded))
+
+    @property
+    def is_category(self) -> np.ndarray:
+        """Which columns of the matrix are 0/1 columns of a category."""
+        numeric = sum(values is None for values in self.categories)
+        coded = sum(len(values or ()) for values in self.categories)
+        return np.arange(numeric + coded) >= numeric
+
+    def text_columns(self, header: Sequence[str] | None) -> set[int]:
+        """The positions, ids counted, of what was text in the first file."""
+        text = [i for i, values in enumerate(self.categories) if values is not None]
+        if self.names is None or header is None:
+            return {i + 1 for i in text}
+        wanted = {self.names[i] for i in text}
+        return {i for i, name in enumerate(header) if i and name in wanted}
+
+    def positions(self, origin: Origin, width: int) -> tuple[list[int], list[str]]:
+        """Where each column stands in another file of `width` columns, and what to say about it."""
+        names = origin.header[1:] if origin.header else None
+        if self.names is None or names is None:
+            count = len(self.categories)
+            if width - 1 != count:
+                must = f"have an id and the {count:,} columns that the model was fitted with"
+                raise origin.wrong("Features", must, f"{width - 1:,} beside the id")
+            return list(range(1, width)), [f"{origin.path}: columns are matched by their position."]
+        found, extra = match_names(self.names, names, str(origin.path))
+        notices = []
+        if extra:
+            notices.append(f"{origin.path}: the model does not know {shown(extra)}; not used.")
+        return [i + 1 for i in found], notices
+
+    def with_medians_of(self, X: Any) -> FeatureColumns:
+        """The same, with the medians of the matrix where none are known (0 for categories)."""
+        if self.medians is not None:
+            return self
+        medians = np.where(self.is_category, 0, column_medians(X))
+        return replace(self, medians=tuple(medians.tolist()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; `from_dict` reads it."""
+        medians = None if self.medians is None else list(self.medians)
+        return {
+            "format": FORMAT,
+            "names": None if self.names is None else list(self.names),
+            "categories": [None if v is None else list(v) for v in self.categories],
+            "medians": medians,
+            "impute": self.impute,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Any) -> FeatureColumns:
+        """What `as_dict` wrote; a ValueError where it is something else."""
+        if values["format"] > FORMAT:
+            raise ValueError(f"format {values['format']} is newer than {FORMAT}")
+        names, medians = values["names"], values["medians"]
+        categories = tuple(None if v is None else _texts(v) for v in values["categories"])
+        columns = cls(
+            None if names is None else _texts(names),
+            categories,
+            None if medians is None else tuple(float(value) for value in medians),
+            bool(values["impute"]),
+        )
+        if columns.names is not None and len(columns.names) != len(categories):
+            raise ValueError("as many names as columns are needed")
+        if medians is not None and len(medians) != len(columns.is_category):
+            raise ValueError("a median for each column is needed")
+        return columns
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError("a list of text is needed")
+    return tuple(values)
+
+
+def unique(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The names, if no two columns share one."""
+    if names is None or any(times > 1 for times in Counter(names).values()):
+        return None
+    return tuple(names)
+
+
+def column_medians(X: Any) -> np.ndarray:
+    """The median of each column, float32 [F]."""
+    if X.shape[0] == 0:
+        return np.zeros(X.shape[1], dtype=np.float32)
+    if not sp.issparse(X):
+        return np.median(X, axis=0).astype(np.float32)
+    columns = sp.csc_array(X)
+    medians = np.zeros(X.shape[1], dtype=np.float32)
+    full = np.flatnonzero(2 * np.diff(columns.indptr) >= X.shape[0])  # others: mostly 0
+    for j in full:
+        medians[j] = np.median(columns[:, [j]].toarray())
+    return medians
