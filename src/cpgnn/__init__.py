@@ -12,6 +12,7 @@ _HOME = {
     "CPGNN": "model",
     "CPGNNClassifier": "classifier",
     "ChebyPrior": "priors",
+    "Explanation": "explanation",
     "FeatureScaler": "features",
     "Graph": "graph",
     "LinkPrior": "priors",
@@ -25,6 +26,7 @@ _HOME = {
     "enhanced_belief": "compatibility",
     "estimate_compatibility": "compatibility",
     "evaluate": "metrics",
+    "explain": "explaining",
     "fit_run": "run",
     "generate_graph": "synthetic",
     "homophily_ratio": "homophily",
@@ -71,6 +73,8 @@ if TYPE_CHECKING:
     from cpgnn.compatibility import recover_compatibility as recover_compatibility
     from cpgnn.compatibility import sinkhorn_knopp as sinkhorn_knopp
     from cpgnn.datasets import load_dataset as load_dataset
+    from cpgnn.explaining import explain as explain
+    from cpgnn.explanation import Explanation as Explanation
     from cpgnn.features import FeatureScaler as FeatureScaler
     from cpgnn.graph import Graph as Graph
     from cpgnn.homophily import compatibility_matrix as compatibility_matrix
