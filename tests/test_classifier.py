@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from cpgnn.calibration import fit_temperature
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.errors import BeliefOverflowError, InputError, NotInductiveError, NumericalNotice
@@ -81,13 +82,51 @@ def test_attributes(graph, split):
     assert fitted.validation_score_ == predicted.mean()
 
 
-def test_edge_frequency_takes_known_labels_and_fitted_beliefs(fitted, graph, split):
+def test_edge_frequency_without_validation_takes_known_labels_and_fitted_beliefs(graph, split):
+    everything = Split(np.concatenate([split.train, split.val]), [], split.test)
+    fitted = CPGNNClassifier("mlp", 1, **FAST).fit(graph, split=everything)
     B = fitted.predict_proba()
-    for part in (split.train, split.val):
-        B[part] = np.eye(3)[graph.labels[part]]
+    B[everything.train] = np.eye(3)[graph.labels[everything.train]]
     A = graph.adjacency.toarray()
     C = B.T @ A @ B
     np.testing.assert_allclose(fitted.edge_frequency_, C / C.sum(axis=1, keepdims=True), atol=1e-9)
+    assert fitted.edge_frequency_interval_.method == "beliefs"
+
+
+def test_edge_frequency_has_intervals(fitted):
+    made = fitted.edge_frequency_interval_
+    assert made.share is fitted.edge_frequency_
+    assert made.initial is fitted.initial_compatibility_
+    assert made.confidence == 0.9
+    np.testing.assert_allclose(made.share.sum(axis=1), 1)
+    assert ((made.low <= made.share) & (made.share <= made.high)).all()
+    wider = fitted.edge_frequency_interval(confidence=0.99)
+    np.testing.assert_array_equal(wider.share, made.share)
+    assert (wider.high - wider.low).sum() > (made.high - made.low).sum()
+
+
+def test_calibration_nodes_neither_train_nor_choose():
+    graph = planted(n=300, signal=0.6)
+    split = stratified_split(graph.labels, validation=0.5, test=0.3, seed=1)
+    fitted = CPGNNClassifier("mlp", 1, calibrate=True, **FAST).fit(graph, split=split)
+    held = fitted.calibration_
+    assert len(held) == 30
+    assert np.isin(held, split.val).all()
+    assert fitted.split_ is split
+    without = Split(split.train, np.setdiff1d(split.val, held), split.test)
+    blind = CPGNNClassifier("mlp", 1, **FAST).fit(graph, split=without)
+    np.testing.assert_array_equal(fitted.logits(), blind.logits())
+    assert fitted.validation_score_ == blind.validation_score_
+    R = fitted.logits().astype(np.float64)
+    assert fitted.temperature_ == fit_temperature(R[held], graph.labels[held]) != 1
+    np.testing.assert_allclose(fitted.predict_proba(), softmax(R / fitted.temperature_))
+    np.testing.assert_array_equal(fitted.predict(), blind.predict())
+
+
+def test_without_calibration_the_temperature_is_1(fitted, graph, split):
+    assert (fitted.temperature_, len(fitted.calibration_)) == (1.0, 0)
+    few = CPGNNClassifier("mlp", 1, calibrate=True, **FAST).fit(graph, split=split)
+    assert (few.temperature_, len(few.calibration_)) == (1.0, 0)
 
 
 @pytest.mark.parametrize("name", ["default", "authors"])

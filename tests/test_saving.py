@@ -209,7 +209,7 @@ def test_the_refusals_do_not_hit_a_good_folder(folder):
 
 def test_a_newer_format_is_refused_with_what_to_do(folder):
     edited(folder, format=FORMAT + 1, cpgnn_version="9.9")
-    message = r"format 1 or older\. Got format 2, written by cpgnn 9\.9\. Upgrade cpgnn"
+    message = rf"format {FORMAT}\. Got format {FORMAT + 1}, written by cpgnn 9\.9\. Upgrade cpgnn"
     with pytest.raises(InputError, match=message):
         CPGNNClassifier.load(folder)
 

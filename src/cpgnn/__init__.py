@@ -12,6 +12,7 @@ _HOME = {
     "CPGNN": "model",
     "CPGNNClassifier": "classifier",
     "ChebyPrior": "priors",
+    "EdgeFrequency": "intervals",
     "Explanation": "explanation",
     "FeatureScaler": "features",
     "Graph": "graph",
@@ -23,6 +24,7 @@ _HOME = {
     "compatibility_error": "compatibility",
     "compatibility_matrix": "homophily",
     "edge_frequency": "compatibility",
+    "edge_frequency_interval": "intervals",
     "enhanced_belief": "compatibility",
     "estimate_compatibility": "compatibility",
     "evaluate": "metrics",
@@ -79,6 +81,8 @@ if TYPE_CHECKING:
     from cpgnn.graph import Graph as Graph
     from cpgnn.homophily import compatibility_matrix as compatibility_matrix
     from cpgnn.homophily import homophily_ratio as homophily_ratio
+    from cpgnn.intervals import EdgeFrequency as EdgeFrequency
+    from cpgnn.intervals import edge_frequency_interval as edge_frequency_interval
     from cpgnn.io import read_graph as read_graph
     from cpgnn.metrics import evaluate as evaluate
     from cpgnn.model import CPGNN as CPGNN

@@ -17,10 +17,12 @@ from torch import nn
 from cpgnn.architecture import Architecture, PriorKind
 from cpgnn.auto import candidates, choose
 from cpgnn.border import Matrix, as_array
-from cpgnn.compatibility import edge_frequency, enhanced_belief, recover_compatibility
+from cpgnn.calibration import calibration_nodes, fit_temperature, softmax
+from cpgnn.compatibility import recover_compatibility
 from cpgnn.errors import BeliefOverflowError, InputError, NotInductiveError, must_be
 from cpgnn.features import FeatureScaler, match_names
 from cpgnn.graph import Graph
+from cpgnn.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.loop import Observer
 from cpgnn.model import CPGNN
 from cpgnn.selection import Split, check_share, stratified_split
@@ -47,6 +49,9 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whose average precision chooses with select_by="average_precision".
     validation : float
         Share of the labelled nodes that choose the epoch, where `fit` is given no split.
+    calibrate : bool
+        Keep some validation nodes (`calibration_nodes`) from the choice of the epoch and set the
+        temperature of `predict_proba` with them.
     seed : int
         Everything random comes from it: the split, the weights, dropout.
     device : str
@@ -58,6 +63,9 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     compatibility_ : Ĥ [c, c], doubly stochastic: what propagation learned to multiply with
     initial_compatibility_ : the estimate it started from
     edge_frequency_ : [c, c], "of the edges of class i, this share leads to class j"
+    edge_frequency_interval_ : `EdgeFrequency`, the same with 90 % intervals and its evidence
+    temperature_ : T, what logits are divided by in `predict_proba`; 1 if not calibrated
+    calibration_ : the nodes that set it; none if there were too few, or `calibrate` is off
     num_layers_ : layers in use; 0 when the prior alone was best on the validation nodes
     architecture_, model_, scaler_, settings_, split_, graph_ : what was fitted, and on what
     history_ : DataFrame, one row an epoch
@@ -82,6 +90,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class_weight: str | None = None,
         positive: Any = None,
         validation: float = 0.2,
+        calibrate: bool = False,
         seed: int = 0,
         device: str = "cpu",
     ) -> None:
@@ -97,6 +106,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
         self.positive = positive
         self.validation = validation
+        self.calibrate = calibrate
         self.seed = seed
         self.device = device
 
@@ -127,10 +137,14 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scaler_ = FeatureScaler.fit(graph, settings.feature_scaling)
         scaled = self.scaler_(graph)
         begin = begin or (lambda name, epochs: None)
-        self.architecture_, model = self._model(scaled, split, settings, begin)
+        held = split.val[:0]
+        if self.calibrate:
+            held = calibration_nodes(graph.labels, split.val, self.seed)
+        choosing = Split(split.train, np.setdiff1d(split.val, held), split.test)
+        self.architecture_, model = self._model(scaled, choosing, settings, begin)
         name = str(self.architecture_ or "custom prior")
         observe = begin(name, settings.pretrain_epochs + settings.epochs)
-        record = train(model, scaled, split, settings, seed=self.seed, observe=observe)
+        record = train(model, scaled, choosing, settings, seed=self.seed, observe=observe)
         self.model_, self.settings_, self.split_, self.graph_ = model, settings, split, graph
         self.classes_ = as_array(graph.class_names)
         self.nodes_ = graph.fingerprint()
@@ -146,6 +160,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.initial_compatibility_ is None and model.num_layers == 0
         ):  # asked for from the start
             self.initial_compatibility_ = estimated_compatibility(model, scaled, split, settings)
+        self._calibrate(held)
         self._read_compatibility()
         return self
 
@@ -224,9 +239,30 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.compatibility_ = recover_compatibility(H_bar)
         else:
             self.compatibility_ = H_bar + 1 / len(H_bar)
-        known = np.concatenate([self.split_.train, self.split_.val])
-        B = enhanced_belief(self.predict_proba(), self.graph_.labels, known)
-        self.edge_frequency_ = edge_frequency(self.graph_.adjacency, B)
+        self.edge_frequency_interval_ = self.edge_frequency_interval()
+        self.edge_frequency_ = self.edge_frequency_interval_.share
+
+    def _calibrate(self, nodes: np.ndarray) -> None:
+        """T from nodes that neither trained the weights nor chose the epoch."""
+        self.calibration_, self.temperature_ = nodes, 1.0
+        if len(nodes):
+            self.temperature_ = fit_temperature(self.logits()[nodes], self.graph_.labels[nodes])
+
+    def edge_frequency_interval(
+        self, confidence: float = CONFIDENCE, *, seed: int = 0
+    ) -> EdgeFrequency:
+        """`edge_frequency_` with intervals at another confidence; nothing is trained."""
+        graph = self._acceptable(None)
+        return edge_frequency_interval(
+            graph.adjacency,
+            graph.labels,
+            self.split_.train,
+            self.split_.val,
+            self.predict_proba(),
+            initial=self.initial_compatibility_,
+            confidence=confidence,
+            seed=seed,
+        )
 
     # -- predicting -----------------------------------------------------------------------------
 
@@ -246,10 +282,9 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return logits
 
     def predict_proba(self, graph: Graph | None = None) -> np.ndarray:
-        """Probability of every class for every node, [n, c]; without a graph, the fitted one."""
-        R = self.logits(graph).astype(np.float64)
-        P = np.exp(R - R.max(axis=1, keepdims=True))
-        return P / P.sum(axis=1, keepdims=True)
+        """softmax(logits / T): probability of every class for every node, [n, c]; without a graph,
+        of the fitted one."""
+        return softmax(self.logits(graph), self.temperature_)
 
     def predict(self, graph: Graph | None = None) -> np.ndarray:
         """The most probable class of every node, by its name."""

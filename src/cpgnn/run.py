@@ -147,7 +147,10 @@ def _without_graph(fitted: CPGNNClassifier, begin: Begin | None) -> WithoutGraph
 
 
 def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassifier:
-    """The same model trained on every label, for as many epochs as validation chose."""
+    """The same model trained on every label, for as many epochs as validation chose.
+
+    What needs labels that were held out stays as it was: the temperature and the edge frequencies.
+    """
     kept, architecture = fitted.kept_, fitted.architecture_
     assert architecture is not None
     labelled = np.flatnonzero(fitted.graph_.labels >= 0)
@@ -156,7 +159,11 @@ def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassi
         again.set_params(num_layers=0, pretrain_epochs=kept.epoch, epochs=0)
     elif kept is not None:
         again.set_params(epochs=kept.epoch)
-    return again.fit(fitted.graph_, split=Split(labelled, NO_NODES, NO_NODES), begin=begin)
+    again.fit(fitted.graph_, split=Split(labelled, NO_NODES, NO_NODES), begin=begin)
+    again.temperature_, again.calibration_ = fitted.temperature_, fitted.calibration_
+    again.edge_frequency_interval_ = fitted.edge_frequency_interval_
+    again.edge_frequency_ = fitted.edge_frequency_
+    return again
 
 
 def load_run(folder: Path | str) -> Run:

@@ -18,6 +18,7 @@ from cpgnn.border import as_array
 from cpgnn.errors import InputError, must_be
 from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
+from cpgnn.intervals import EdgeFrequency
 from cpgnn.io import atomic_folder
 from cpgnn.loop import Epoch
 from cpgnn.selection import Split
@@ -26,8 +27,8 @@ from cpgnn.settings import Settings
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
 
-FORMAT = 1
-"""Raised when a model written by this version cannot be read by an older one."""
+FORMAT = 2
+"""Raised when what is written changes: 2 added the temperature and the intervals."""
 CONFIG, WEIGHTS = "model.json", "weights.safetensors"
 LARGEST_CONFIG = 64 * 2**20
 
@@ -73,6 +74,12 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "nodes": classifier.nodes_,
         "scaling": scaler.kind,
         "validation_score": classifier.validation_score_,
+        "temperature": classifier.temperature_,
+        "edge_frequency": {
+            "confidence": classifier.edge_frequency_interval_.confidence,
+            "method": classifier.edge_frequency_interval_.method,
+            "optimistic": classifier.edge_frequency_interval_.optimistic,
+        },
         "kept": None if kept is None else asdict(kept),
     }
     tensors = {
@@ -91,7 +98,11 @@ def _arrays(classifier: CPGNNClassifier) -> dict[str, np.ndarray]:
     arrays = {
         "compatibility": classifier.compatibility_,
         "initial_compatibility": classifier.initial_compatibility_,
-        "edge_frequency": classifier.edge_frequency_,
+        "edge_frequency": classifier.edge_frequency_interval_.share,
+        "edge_frequency.low": classifier.edge_frequency_interval_.low,
+        "edge_frequency.high": classifier.edge_frequency_interval_.high,
+        "edge_frequency.edges": classifier.edge_frequency_interval_.edges,
+        "calibration": classifier.calibration_,
         "scaler.mean": classifier.scaler_.mean,
         "scaler.std": classifier.scaler_.std,
         "split.train": classifier.split_.train,
@@ -129,7 +140,17 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         )
         classifier.compatibility_ = arrays["compatibility"]
         classifier.initial_compatibility_ = arrays.get("initial_compatibility")
-        classifier.edge_frequency_ = arrays["edge_frequency"]
+        classifier.edge_frequency_interval_ = EdgeFrequency(
+            arrays["edge_frequency"],
+            arrays["edge_frequency.low"],
+            arrays["edge_frequency.high"],
+            arrays["edge_frequency.edges"],
+            classifier.initial_compatibility_,
+            **config["edge_frequency"],
+        )
+        classifier.edge_frequency_ = classifier.edge_frequency_interval_.share
+        classifier.temperature_ = float(config["temperature"])
+        classifier.calibration_ = arrays["calibration"]
         classifier.split_ = Split(*(arrays[f"split.{part}"] for part in ("train", "val", "test")))
         classifier.nodes_ = str(config["nodes"])
         classifier.kept_ = Epoch(**config["kept"]) if config["kept"] else None
@@ -167,12 +188,12 @@ def _read_config(folder: Path) -> dict[str, Any]:
         written = int(config["format"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _foreign(folder, f"{CONFIG} is not the JSON that cpgnn writes") from None
-    if written > FORMAT:
+    if written != FORMAT:
         raise must_be(
             f"{path}",
-            f"have model format {FORMAT} or older",
+            f"have model format {FORMAT}",
             f"format {written}, written by cpgnn {config.get('cpgnn_version')}",
-            "Upgrade cpgnn to read it.",
+            "Upgrade cpgnn to read it." if written > FORMAT else "Fit and save the model again.",
         )
     return dict(config)
 
@@ -206,7 +227,8 @@ def _check_contents(
     """Everything beside the weights has the size that the model says."""
     c, F = shape.num_classes, shape.num_features
     wanted: dict[str, tuple[int | None, ...]]
-    wanted = {"compatibility": (c, c), "edge_frequency": (c, c)}
+    frequencies = ("edge_frequency", *(f"edge_frequency.{x}" for x in ("low", "high", "edges")))
+    wanted = dict.fromkeys(("compatibility", *frequencies), (c, c))
     if config["scaling"] == "standard":
         wanted |= {"scaler.mean": (F,), "scaler.std": (F,)}
     for name, size in wanted.items():
@@ -217,6 +239,8 @@ def _check_contents(
     features = config.get("feature_names")
     if features is not None and len(set(features)) != F:
         raise ValueError(f"{len(set(features))} names for {F} features")
+    if not 0 < config["temperature"] < float("inf"):
+        raise ValueError(f"temperature must be positive, not {config['temperature']!r}")
     if len(config["class_names"]) != c:
         raise ValueError(f"{len(config['class_names'])} names for {c} classes")
     if config["num_layers"] not in (0, architecture.num_layers):

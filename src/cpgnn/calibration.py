@@ -1,0 +1,137 @@
+"""Probabilities that mean what they say: temperature scaling, and how far off they are.
+
+CPGNN's logits are sums over neighbours, so on nodes with many they are large and their softmax is
+surer than it should be. One number T > 0 that divides all logits mends most of it and changes no
+class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from cpgnn.errors import check_count
+
+BINS = 15
+SHARE, LEAST = 0.25, 30
+"""A quarter of the validation nodes set T, at least 30, and at most half of them."""
+COLDEST, HOTTEST = 1e-3, 1e6
+
+
+def softmax(logits: np.ndarray, temperature: float = 1.0) -> np.ndarray:
+    """softmax(R / T) by row, in float64."""
+    return np.exp(log_softmax(np.asarray(logits, dtype=np.float64) / temperature, axis=1))
+
+
+def negative_log_likelihood(logits: np.ndarray, labels: np.ndarray, temperature: float) -> float:
+    """-mean_v log softmax(R_v / T)[y_v]."""
+    scaled = np.asarray(logits, dtype=np.float64) / temperature
+    return -float(log_softmax(scaled, axis=1)[np.arange(len(labels)), labels].mean())
+
+
+def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
+    """T = argmin of the negative log-likelihood; R [t, c], labels [t].
+
+    The likelihood is concave in 1/T, so there is one optimum. Where every label has the largest
+    logit there is none (surer is always better): T stays 1, for nothing was learned about errors.
+    """
+    if (np.take_along_axis(logits, labels[:, None], 1)[:, 0] >= logits.max(axis=1)).all():
+        return 1.0
+    found = minimize_scalar(
+        lambda log_T: negative_log_likelihood(logits, labels, float(np.exp(log_T))),
+        bounds=(np.log(COLDEST), np.log(HOTTEST)),
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
+    return float(np.exp(found.x))
+
+
+def calibration_nodes(labels: np.ndarray, val: np.ndarray, seed: int = 0) -> np.ndarray:
+    """The validation nodes that set T and are kept from the choice of the epoch.
+
+    Drawn class by class in proportion. Fewer than 2·30 validation nodes are too few for both:
+    then none.
+    """
+    if len(val) < 2 * LEAST:
+        return val[:0]
+    wanted = max(LEAST, round(SHARE * len(val)))
+    shuffled = np.random.default_rng(seed).permutation(val)
+    # The i-th of the n_j nodes of class j gets the place (i + 1/2) / n_j: the first ones of every
+    # class come first, evenly.
+    order = np.argsort(labels[shuffled], kind="stable")
+    sizes = np.bincount(labels[shuffled])
+    rank = np.arange(len(val)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    place = (rank + 0.5) / np.repeat(sizes, sizes)
+    return np.sort(shuffled[order][np.argsort(place, kind="stable")[:wanted]])
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Nodes by how sure the model is of its class: is it right as often as it says?"""
+
+    count: np.ndarray
+    """[bins]: nodes whose largest probability lies in the bin ((b − 1)/bins, b/bins]."""
+    confidence: np.ndarray
+    """[bins]: mean largest probability; NaN in an empty bin."""
+    accuracy: np.ndarray
+    """[bins]: share of right classes; NaN in an empty bin."""
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: Σ_b count_b/n · |accuracy_b − confidence_b|."""
+        gap = np.nan_to_num(np.abs(self.accuracy - self.confidence))
+        n = self.count.sum()
+        return float((self.count * gap).sum() / n) if n else float("nan")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; empty bins are null."""
+        return {
+            "expected_calibration_error": self.error,
+            "count": self.count.tolist(),
+            "confidence": [None if np.isnan(x) else float(x) for x in self.confidence],
+            "accuracy": [None if np.isnan(x) else float(x) for x in self.accuracy],
+        }
+
+
+def reliability(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Reliability:
+    """The reliability diagram of probabilities [t, c] against labels [t], in equal bins."""
+    check_count("'bins'", bins, least=1)
+    sure = probabilities.max(axis=1)
+    hit = probabilities.argmax(axis=1) == labels
+    # float64 edges as np.linspace gives them: a confidence of exactly b/bins is in bin b.
+    where = np.clip(np.searchsorted(np.linspace(0, 1, bins + 1), sure) - 1, 0, bins - 1)
+    count = np.bincount(where, minlength=bins)
+    with np.errstate(invalid="ignore"):
+        confidence = np.bincount(where, sure, minlength=bins) / count
+        accuracy = np.bincount(where, hit, minlength=bins) / count
+    return Reliability(count, confidence, accuracy)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What a temperature did to the probabilities of nodes that nothing was fitted on."""
+
+    temperature: float
+    num_nodes: int
+    """Nodes that set it. None means it was left at 1."""
+    before: Reliability
+    after: Reliability
+
+    @classmethod
+    def of(
+        cls, logits: np.ndarray, labels: np.ndarray, temperature: float, num_nodes: int
+    ) -> Calibration:
+        before, after = (reliability(softmax(logits, T), labels) for T in (1.0, temperature))
+        return cls(temperature, num_nodes, before, after)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "temperature": self.temperature,
+            "calibration_nodes": self.num_nodes,
+            "before": self.before.as_dict(),
+            "after": self.after.as_dict(),
+        }

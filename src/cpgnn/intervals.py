@@ -1,0 +1,230 @@
+"""How often the edges of a class lead to each class, and how sure that is.
+
+Edges whose two ends are labelled are known; there may be few. Predicted classes speak of many more
+edges, and err. The estimate is known edges plus the model's word, which counts as κ edges more:
+
+    F_i = (C_i + κ·G_i) / (Σ_j C_ij + κ)
+
+C_ij: edges from a labelled node of class i to a labelled one of class j, each divided by the share
+of class j that is labelled, rows scaled back to their count. G_i: where all edges of the labelled
+nodes of class i lead, with predicted classes for neighbours without a label. κ is how many edges
+the model's word proved to be worth on the known ones: it maximises the likelihood of C under
+Dirichlet(κ·G) rows. With every node labelled, F is Definition 2 itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.special import gammaln
+
+from cpgnn.compatibility import edge_frequency, enhanced_belief
+from cpgnn.errors import check_count, must_be
+from cpgnn.homophily import one_hot, row_normalized
+
+RESAMPLES = 200
+CONFIDENCE = 0.9
+TRUSTED_ACCURACY = 0.8
+"""Below this validation accuracy intervals are marked optimistic."""
+WORTH = np.exp(np.linspace(0, 10, 41))
+"""The κ that are tried, in edges."""
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeFrequency:
+    """Of the edges of class i, the share that leads to class j, [c, c], with its interval."""
+
+    share: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    """Ends of the interval; NaN where there is no evidence."""
+    edges: np.ndarray
+    """Weight of the edges from i to j whose two ends are labelled: the evidence."""
+    initial: np.ndarray | None
+    """Ĥ before training, doubly stochastic, for comparison; None if there was none."""
+    confidence: float
+    method: Literal["known edges and predictions", "beliefs"]
+    """"beliefs": rows of B̃ᵀAB̃, where no validation nodes can say how good predictions are."""
+    optimistic: bool
+    """Validation accuracy is below 80 %: errors of the model may exceed the interval."""
+
+    @property
+    def evidence(self) -> np.ndarray:
+        """[c]: whether class i has any edge whose two ends are labelled."""
+        return self.edges.sum(axis=1) > 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; NaN becomes null."""
+        matrices = {"share": self.share, "low": self.low, "high": self.high, "edges": self.edges}
+        as_lists = {
+            name: [[None if np.isnan(x) else float(x) for x in row] for row in matrix]
+            for name, matrix in matrices.items()
+        }
+        return as_lists | {
+            "evidence": self.evidence.tolist(),
+            "confidence": self.confidence,
+            "method": self.method,
+            "optimistic": self.optimistic,
+        }
+
+    def table(self, class_names: list[str]) -> pd.DataFrame:
+        """One row a pair of classes."""
+        c = len(class_names)
+        names = np.array(class_names, dtype=object)
+        initial = np.full((c, c), np.nan) if self.initial is None else self.initial
+        return pd.DataFrame(
+            {
+                "class": np.repeat(names, c),
+                "leads_to": np.tile(names, c),
+                "share": self.share.ravel(),
+                "low": self.low.ravel(),
+                "high": self.high.ravel(),
+                "known_edges": self.edges.ravel(),
+                "evidence": np.repeat(np.where(self.evidence, "yes", "no"), c),
+                "initial_estimate": initial.ravel(),
+            }
+        )
+
+
+def edge_frequency_interval(
+    A: sp.csr_array,
+    labels: np.ndarray,
+    train: np.ndarray,
+    val: np.ndarray,
+    B: np.ndarray,
+    *,
+    initial: np.ndarray | None = None,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> EdgeFrequency:
+    """The estimate F and its interval: a bootstrap over the labelled nodes, nothing is retrained.
+
+    A [n, n]; labels [n], looked at only for `train` and `val`; B [n, c] fitted beliefs. A resample
+    draws the labelled nodes with replacement, and an edge counts as often as its two ends were
+    drawn, multiplied. The interval is about this graph: it narrows by √(1 − f²), f the share of
+    the edges of a class's labelled nodes that lead to labelled ones, and is a point when all are.
+    """
+    if not 0 < confidence < 1:
+        hint = f"Did you mean {confidence / 100:.2f}?" if 1 < confidence < 100 else ""
+        raise must_be("'confidence'", "lie in (0, 1)", confidence, hint)
+    check_count("'resamples'", resamples, least=2)
+    n, c = B.shape
+    known = np.concatenate([train, val])
+    base = edge_frequency(A, enhanced_belief(B, labels, known))
+    y = labels[known]
+    among = A[known][:, known].astype(np.float64).tocoo()
+    pairs = y[among.row] * c + y[among.col]
+    C = np.bincount(pairs, among.data, minlength=c * c).reshape(c, c)
+    unknown = np.full((c, c), np.nan)
+    if len(val) == 0:
+        return EdgeFrequency(base, unknown, unknown, C, initial, confidence, "beliefs", True)
+
+    predicted = B.argmax(axis=1)
+    rest = np.setdiff1d(np.arange(n), known)
+    outward = (A[known][:, rest] @ one_hot(predicted[rest], c)).tocoo()  # [labelled, c]
+    cells = y[outward.row] * c + outward.col
+    weight = _column_weights(labels, known, val, predicted, rest, c)
+    unit = float(among.data.mean()) if among.nnz else 1.0
+
+    rng = np.random.default_rng(seed)
+    counts = np.empty((resamples + 1, 2, c, c))
+    times = np.ones(len(known), dtype=np.int64)
+    for counted in counts:
+        edges = among.data * times[among.row] * times[among.col]
+        counted[0] = np.bincount(pairs, edges, minlength=c * c).reshape(c, c)
+        edges = outward.data * times[outward.row]
+        counted[1] = np.bincount(cells, edges, minlength=c * c).reshape(c, c)
+        times = np.bincount(rng.integers(len(known), size=len(known)), minlength=len(known))
+    F = _combined(counts[:, 0] / unit, counts[:, 1] / unit, weight)
+
+    share = np.where(np.isnan(F[0]), base, F[0])
+    f = np.nan_to_num(row_normalized(np.stack([C.sum(1), counts[0, 1].sum(1)], axis=1))[:, 0])
+    low, high = _ends(share, F[1:], C / unit, np.sqrt(1 - f**2), confidence)
+    accuracy = float((predicted[val] == labels[val]).mean())
+    return EdgeFrequency(
+        share,
+        low,
+        high,
+        C,
+        initial,
+        confidence,
+        "known edges and predictions",
+        accuracy < TRUSTED_ACCURACY,
+    )
+
+
+def _column_weights(
+    labels: np.ndarray,
+    known: np.ndarray,
+    val: np.ndarray,
+    predicted: np.ndarray,
+    rest: np.ndarray,
+    c: int,
+) -> np.ndarray:
+    """1 / (share of class j that is labelled), [c].
+
+    How many of the others are of class j is counted by prediction, and corrected by what the same
+    count is off by on the validation nodes. One node more on both sides keeps rare classes calm.
+    """
+    have = np.bincount(labels[known], minlength=c)
+    true, guessed = (np.bincount(x[val], minlength=c) + 1.0 for x in (labels, predicted))
+    others = np.bincount(predicted[rest], minlength=c) * true / guessed
+    others *= len(rest) / max(others.sum(), 1.0)
+    return (have + others) / np.maximum(have, 1)
+
+
+def _combined(C: np.ndarray, outward: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """F for every resample: C and outward [b, c, c], column weights [c]; NaN rows without edges."""
+    total = C.sum(axis=-1, keepdims=True)
+    weighted = C * weight
+    scale = weighted.sum(axis=-1, keepdims=True)
+    known = weighted * np.divide(total, scale, out=np.zeros_like(total), where=scale > 0)
+    everywhere = C + outward
+    kappa = 2 * _worth(known / 2, everywhere)[:, None, None]  # an edge is seen from both its ends
+    rows = everywhere.sum(axis=-1, keepdims=True)
+    G = np.divide(everywhere, rows, out=np.full_like(everywhere, np.nan), where=rows > 0)
+    return (known + kappa * G) / (known.sum(axis=-1, keepdims=True) + kappa)
+
+
+def _worth(known: np.ndarray, everywhere: np.ndarray) -> np.ndarray:
+    """κ [b]: argmax of Π_i DirichletMultinomial(known_i | κ·G_i), G with half an edge a cell."""
+    G = (everywhere + 0.5) / (everywhere + 0.5).sum(axis=-1, keepdims=True)
+    total = known.sum(axis=-1)
+    likelihood = [
+        (
+            gammaln(k) - gammaln(k + total) + (gammaln(known + k * G) - gammaln(k * G)).sum(axis=-1)
+        ).sum(axis=-1)
+        for k in WORTH
+    ]
+    return WORTH[np.argmax(likelihood, axis=0)]
+
+
+def _ends(
+    share: np.ndarray, F: np.ndarray, C: np.ndarray, narrowing: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Quantiles of the resamples around the estimate.
+
+    Where no known edge joins i and j (or all edges of i do) resamples cannot vary: there the end
+    is the share at which seeing none (or nothing else) would still happen in (1 − confidence)/2
+    of the cases, 1 − α^(1/n).
+    """
+    tail = (1 - confidence) / 2
+    seen = C.sum(axis=1, keepdims=True)
+    here = seen[:, 0] > 0
+    low, high = np.full(share.shape, np.nan), np.full(share.shape, np.nan)
+    F = np.where(np.isnan(F), share, F)  # a resample without any node of the class
+    around = F[:, here] - F[:, here].mean(axis=0)
+    ends = np.quantile(around, [tail, 1 - tail], axis=0) * narrowing[here][:, None]
+    low[here], high[here] = share[here] + ends[0], share[here] + ends[1]
+    reach = (1 - tail ** (1 / np.maximum(seen, 1))) * narrowing[:, None]
+    none, all_of_them = C == 0, seen == C
+    low = np.where(none, np.minimum(low, 0.0), low)  # NaN stays NaN
+    high = np.where(none, np.maximum(high, np.maximum(share, reach)), high)
+    high = np.where(all_of_them, np.maximum(high, 1.0), high)
+    low = np.where(all_of_them, np.minimum(low, np.minimum(share, 1 - reach)), low)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
