@@ -6,13 +6,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # One thread for each test process: two processes share two cores.
 TEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-.PHONY: help setup setup-dev demo test test-slow lint docs wheel bench clean
+.PHONY: help setup setup-dev demo test test-slow lint docs wheel bench clean \
+	reproduce reproduce-quick results-docs
 
 help:
 	@echo "make demo       set up and run the built-in example (under a minute once installed)"
 	@echo "make test       set up, check style and types, run the tests (minutes)"
 	@echo "make test-slow  what needs data sets, minutes or a clean environment"
 	@echo "make docs       build the documentation into site/"
+	@echo "make reproduce  all of the paper's experiments (about 24 hours of one core; resumes)"
 	@echo "make bench      run the benchmarks (about half an hour; CPGNN_DATA names the graphs)"
 
 $(BIN)/python:
@@ -40,7 +42,7 @@ lint: setup-dev
 test: setup-dev lint
 	$(TEST) -m "not slow"
 
-test-slow: setup-dev docs wheel
+test-slow: setup-dev docs wheel reproduce-quick
 	$(TEST) -m slow
 
 # The wheel, built and run in an environment of its own.
@@ -58,6 +60,29 @@ docs: setup-dev
 bench: setup-dev
 	cd benchmarks && for part in epoch runs products scale plots; do \
 		../$(BIN)/python $$part.py || exit 1; done
+
+# Everything: what is in results/ already is not run again. CPGNN_DATA names the graphs.
+EXPERIMENTS := compatibility real synthetic ablation
+reproduce: setup-dev
+	for name in $(EXPERIMENTS); do $(BIN)/cpgnn reproduce $$name --workers 2 || exit 1; done
+	$(MAKE) results-docs
+
+# A slice of every experiment, from nothing, in about five minutes.
+QUICK := build/quick
+reproduce-quick: setup-dev
+	rm -rf $(QUICK)
+	$(BIN)/cpgnn reproduce synthetic --datasets h=0.0,h=0.9 --splits 0 \
+		--methods CPGNN-MLP-1,GCN,MLP --results $(QUICK)
+	$(BIN)/cpgnn reproduce ablation --datasets h=0.0 --splits 0 --results $(QUICK)
+	$(BIN)/cpgnn reproduce compatibility --datasets h=0.0 --splits 0 --results $(QUICK)
+	if [ -n "$$CPGNN_DATA" ]; then $(BIN)/cpgnn reproduce real --datasets texas --splits 0 \
+		--results $(QUICK); fi
+	for name in $(EXPERIMENTS); do $(BIN)/cpgnn table $$name --results $(QUICK) || exit 1; done
+	$(BIN)/python scripts/same_results.py $(QUICK) results
+
+# The tables and figures of the docs, from results/.
+results-docs: setup-dev
+	$(BIN)/python scripts/results_docs.py
 
 clean:
 	rm -rf $(VENV) build site demo

@@ -9,7 +9,7 @@ import typer
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="real, synthetic or ablation.")],
+    name: Annotated[str, typer.Argument(help="real, synthetic, ablation or compatibility.")],
     methods: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
     datasets: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
     splits: Annotated[str, typer.Option(help="Only these, e.g. 0,1,2.")] = "",

@@ -9,7 +9,7 @@ import typer
 
 
 def table(
-    name: Annotated[str, typer.Argument(help="real, synthetic or ablation.")],
+    name: Annotated[str, typer.Argument(help="real, synthetic, ablation or compatibility.")],
     format: Annotated[str, typer.Option(help="text, csv or markdown.")] = "text",
     results: Annotated[
         Path | None, typer.Option(help="Folder of result lines; by default the committed ones.")

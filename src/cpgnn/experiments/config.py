@@ -88,6 +88,8 @@ class Experiment:
     compared: bool
     """Whether our numbers and the published ones measure the same thing."""
     generator: dict[str, Any] | None = None
+    tracks_H: bool = False
+    """Whether the runs also write down the compatibility matrix and its error over the epochs."""
 
     @property
     def synthetic(self) -> bool:
@@ -151,8 +153,9 @@ def _experiment(name: str, data: dict[str, Any]) -> Experiment:
         settings=data["settings"],
         methods=tuple(methods),
         fewer=tuple(data.get("fewer", ())),
-        published=data["published"],
+        published=data.get("published", {}),
         published_title=data.get("published_title", "paper"),
         compared=data.get("compared", True),
         generator=data.get("generator"),
+        tracks_H=data.get("tracks_H", False),
     )

@@ -140,11 +140,11 @@ def markdown(name: str, folder: Path | None = None) -> str:
     middle = " | difference" if experiment.compared else ""
     text = f"{experiment.title}. Cells: ours | {experiment.published_title}{middle}.\n"
     for setting, frame in laid_out(name, folder):
-        text += f"\n**{setting}**\n\n" + _markdown_rows(frame)
+        text += f"\n**{setting}**\n\n" + markdown_rows(frame)
     return text
 
 
-def _markdown_rows(frame: pd.DataFrame) -> str:
+def markdown_rows(frame: pd.DataFrame) -> str:
     lines = [list(frame.columns), ["---"] * len(frame.columns), *frame.to_numpy().tolist()]
     escaped = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped)

@@ -29,7 +29,12 @@ def save(picture: Figure, path: Path) -> None:
 
 
 def heatmap(
-    axes: Axes, matrix: np.ndarray, names: Sequence[str], title: str, top: float | None = None
+    axes: Axes,
+    matrix: np.ndarray,
+    names: Sequence[str],
+    title: str,
+    top: float | None = None,
+    size: float = 8,
 ) -> None:
     """A class matrix: darker cells are larger, every cell says its value.
 
@@ -44,7 +49,7 @@ def heatmap(
     for (i, j), value in np.ndenumerate(matrix):
         text = "–" if np.isnan(value) else f"{value:.2f}"
         color = "white" if value > 0.6 * top else INK
-        axes.text(j, i, text, ha="center", va="center", fontsize=8, color=color)
+        axes.text(j, i, text, ha="center", va="center", fontsize=size, color=color)
 
 
 def score_bars(axes: Axes, scores: dict[str, Scored], title: str) -> None:

@@ -1,0 +1,93 @@
+"""Writes the tables and figures of the docs from the committed results: `make results-docs`.
+
+In docs/experiments.md the lines between `<!-- begin NAME -->` and `<!-- end NAME -->` are
+generated; figures go to docs/figures/ and carry a hash of what they show, so that a test can tell
+whether page, pictures and results agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from pipeline import pipeline
+
+from cpgnn.experiments import figures
+from cpgnn.experiments.claims import CLAIMS, verdict
+from cpgnn.experiments.matrices import error_table, tracked
+from cpgnn.experiments.misses import comparison, miss_list
+from cpgnn.experiments.tables import markdown, markdown_rows, table
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "experiments.md"
+FIGURES = ROOT / "docs" / "figures"
+
+
+def claims_text() -> str:
+    """Every claim with the paper's number, ours and whether it holds."""
+    lines = ["| claim | measured as | paper | ours | holds |", "|---|---|---|---|---|"]
+    for claim in CLAIMS:
+        found = verdict(claim)
+        paper = "–" if found is None or found.paper is None else f"{found.paper:.2f}"
+        ours = "not run yet" if found is None else f"{found.ours:.4g}"
+        holds = "" if found is None else ("yes" if found.holds else "**no**")
+        lines.append(f"| {claim.text} | {claim.unit} | {paper} | {ours} | {holds} |")
+    return "\n".join(lines) + "\n"
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "real": lambda: markdown("real"),
+    "synthetic": lambda: markdown("synthetic"),
+    "ablation": lambda: markdown("ablation"),
+    "compatibility": lambda: markdown_rows(error_table()),
+    "comparison": comparison,
+    "misses": miss_list,
+    "claims": claims_text,
+}
+
+PICTURES: dict[str, tuple[Callable[[], Figure], Callable[[], str]]] = {
+    "pipeline": (pipeline, lambda: "pipeline"),
+    "accuracy-over-h": (figures.accuracy_over_h, lambda: table("synthetic").to_csv()),
+    "ablations-over-h": (figures.ablations_over_h, lambda: table("ablation").to_csv()),
+    "compatibility-h0": (
+        figures.compatibility_at_h0,
+        lambda: json.dumps(tracked().get("h=0.0"), sort_keys=True),
+    ),
+    "compatibility-real": (
+        figures.compatibility_on_real_graphs,
+        lambda: json.dumps(tracked(), sort_keys=True),
+    ),
+}
+"""Name → how it is drawn, and the text of what it shows."""
+
+
+def generated(page: str) -> str:
+    """The page with every generated part made anew."""
+    for name, make in PARTS.items():
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+        text = f"{begin}\n\n{make()}\n{end}"
+        page, count = pattern.subn(lambda _, text=text: text, page)
+        if count != 1:
+            raise SystemExit(f"{PAGE} must have one part {begin} … {end}. Got {count}.")
+    return page
+
+
+def fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def main() -> None:
+    PAGE.write_text(generated(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    FIGURES.mkdir(exist_ok=True)
+    for name, (draw, shown) in PICTURES.items():
+        mark = {"Title": name, "Description": fingerprint(shown())}
+        draw().savefig(FIGURES / f"{name}.png", dpi=110, metadata=mark)
+
+
+if __name__ == "__main__":
+    main()

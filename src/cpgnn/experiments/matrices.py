@@ -1,0 +1,89 @@
+"""How far the learned compatibility matrix is from the true one, epoch by epoch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cpgnn.compatibility import compatibility_error, recover_compatibility
+from cpgnn.experiments.config import load_experiment
+from cpgnn.experiments.store import ResultStore, committed_results
+from cpgnn.graph import Graph
+from cpgnn.homophily import compatibility_matrix
+from cpgnn.loop import Epoch, Training
+from cpgnn.model import CPGNN
+
+EVERY = 20
+"""Epochs between two points of the curve."""
+
+
+class MatrixTracker:
+    """Watches a training: δ̄_H of the matrix at every 20th epoch of phase 2."""
+
+    def __init__(self, model: CPGNN, graph: Graph) -> None:
+        self.model = model
+        self.true = compatibility_matrix(graph)
+        self.curve: list[tuple[int, float]] = []
+        self.last: np.ndarray | None = None
+
+    def __call__(self, epoch: Epoch) -> None:
+        if epoch.phase == 2 and epoch.epoch % EVERY == 0:
+            self.last = self._matrix()
+            self.curve.append((epoch.epoch, round(compatibility_error(self.last, self.true), 6)))
+
+    def _matrix(self) -> np.ndarray:
+        return recover_compatibility(self.model.H_bar.detach().double().cpu().numpy())
+
+    def result(self, record: Training) -> dict[str, Any]:
+        """What goes into the result line. Learned: of the kept epoch, or the last of phase 2
+        where an epoch of phase 1 was kept."""
+        learned = self._matrix() if record.phase == 2 else self.last
+        initial = record.initial_compatibility
+        assert initial is not None
+        assert learned is not None
+        start = round(compatibility_error(initial, self.true), 6)
+        return {
+            "true": _rounded(self.true),
+            "initial": _rounded(initial),
+            "learned": _rounded(learned),
+            "curve": [(0, start), *self.curve],
+            "initial_error": start,
+            "learned_error": round(compatibility_error(learned, self.true), 6),
+        }
+
+
+def _rounded(matrix: np.ndarray) -> list[list[float | None]]:
+    """For JSON; None where there is no evidence."""
+    return [[None if np.isnan(v) else round(float(v), 5) for v in row] for row in matrix]
+
+
+def tracked(folder: Path | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Data set → its result lines in the order of the splits."""
+    experiment = load_experiment("compatibility")
+    results = ResultStore((folder or committed_results()) / "compatibility.jsonl").read()
+    lines: dict[str, list[dict[str, Any]]] = {name: [] for name in experiment.datasets}
+    for job in experiment.jobs():
+        if job.key in results:
+            lines[job.dataset].append(results[job.key])
+    return {name: found for name, found in lines.items() if found}
+
+
+def error_table(folder: Path | None = None) -> pd.DataFrame:
+    """One row a data set: δ̄_H of the initial and of the learned matrix, mean ± std over n."""
+    rows = []
+    for name, lines in tracked(folder).items():
+        initial = np.array([line["initial_error"] for line in lines])
+        learned = np.array([line["learned_error"] for line in lines])
+        rows.append(
+            {
+                "dataset": name,
+                "initial": f"{initial.mean():.4f} ± {initial.std():.4f}",
+                "learned": f"{learned.mean():.4f} ± {learned.std():.4f}",
+                "change": f"{(learned - initial).mean():+.4f}",
+                "n": len(lines),
+            }
+        )
+    return pd.DataFrame(rows, columns=["dataset", "initial", "learned", "change", "n"])
