@@ -10,7 +10,6 @@ be stopped and resumed; prints the mean score of every variant, paired against `
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any

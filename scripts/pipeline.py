@@ -48,7 +48,11 @@ def pipeline() -> Figure:
     _graph(one, np.full_like(PRIOR, np.nan), "A graph, some features, few labels")
     _graph(two, PRIOR, "S1  Prior belief of every node\n(MLP or Chebyshev GCN)")
     heatmap(three, H, NAMES, "Compatibility H\n(estimated, then learned)", top=1.0)
-    _graph(four, final, "S2  Neighbours speak through H\n" + r"$\bar B \leftarrow \bar B_0 + A\,\bar B\,\bar H$")
+    _graph(
+        four,
+        final,
+        "S2  Neighbours speak through H\n" + r"$\bar B \leftarrow \bar B_0 + A\,\bar B\,\bar H$",
+    )
     return picture
 
 

@@ -24,8 +24,8 @@ def main(new: Path, committed: Path) -> None:
     differences = []
     for name in experiment_names():
         ours, theirs = (ResultStore(f / f"{name}.jsonl").read() for f in (new, committed))
-        for key in ours.keys() & theirs.keys():
-            differences.append(ours[key]["test"] - theirs[key]["test"])
+        both = ours.keys() & theirs.keys()
+        differences += [ours[key]["test"] - theirs[key]["test"] for key in both]
     if not differences:
         sys.exit("No run is in both folders: nothing was compared.")
     worst, average = np.abs(differences).max(), np.mean(differences)

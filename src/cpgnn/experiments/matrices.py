@@ -83,7 +83,7 @@ def error_table(folder: Path | None = None) -> pd.DataFrame:
                 "initial": f"{initial.mean():.4f} ± {initial.std():.4f}",
                 "learned": f"{learned.mean():.4f} ± {learned.std():.4f}",
                 "change": f"{(learned - initial).mean():+.4f}",
-                "n": len(lines),
+                "n": str(len(lines)),
             }
         )
     return pd.DataFrame(rows, columns=["dataset", "initial", "learned", "change", "n"])

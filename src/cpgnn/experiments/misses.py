@@ -57,7 +57,7 @@ def comparison(folder: Path | None = None) -> str:
 
 
 def miss_list(folder: Path | None = None) -> str:
-    """Every cell of `authors` and the baselines that is not within reach, with the likely reason."""
+    """The cells of `authors` and the baselines that are not within reach, and the likely reason."""
     frame = compared(folder)
     missed = frame[~frame["within"] & (frame["preset"] != "default")]
     if missed.empty:

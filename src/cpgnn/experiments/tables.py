@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.experiments.config import Experiment, load_experiment
+from cpgnn.experiments.matrices import error_table
 from cpgnn.experiments.store import ResultStore, committed_results
 
 HETEROPHILOUS = ("texas", "squirrel", "chameleon")
@@ -89,6 +90,8 @@ def table(name: str, folder: Path | None = None) -> pd.DataFrame:
 def laid_out(name: str, folder: Path | None = None) -> list[tuple[str, pd.DataFrame]]:
     """The table as the paper prints it: one frame a setting, "ours | published | difference"."""
     experiment = load_experiment(name)
+    if experiment.tracks_H:
+        return [("error of H", error_table(folder))]
     frame = table(name, folder)
     pages = []
     for setting in experiment.settings:
@@ -138,13 +141,14 @@ def markdown(name: str, folder: Path | None = None) -> str:
     """The table for a docs page, with a line that says what its numbers are."""
     experiment = load_experiment(name)
     middle = " | difference" if experiment.compared else ""
-    text = f"{experiment.title}. Cells: ours | {experiment.published_title}{middle}.\n"
+    cells = f" Cells: ours | {experiment.published_title}{middle}." if experiment.published else ""
+    text = f"{experiment.title}.{cells}\n"
     for setting, frame in laid_out(name, folder):
-        text += f"\n**{setting}**\n\n" + markdown_rows(frame)
+        text += f"\n**{setting}**\n\n" + _markdown_rows(frame)
     return text
 
 
-def markdown_rows(frame: pd.DataFrame) -> str:
+def _markdown_rows(frame: pd.DataFrame) -> str:
     lines = [list(frame.columns), ["---"] * len(frame.columns), *frame.to_numpy().tolist()]
     escaped = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped)

@@ -1,0 +1,42 @@
+"""Every claim of the paper's experiment sections, on the paper's numbers and on ours.
+
+A claim in DO_NOT_HOLD is expected to fail with our results, strictly: when it begins to hold, the
+test says so. They are listed with their numbers in docs/experiments.md.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cpgnn.experiments.claims import CLAIMS, published, verdict
+
+DO_NOT_HOLD: dict[str, str] = {}
+"""Name of the claim → why it fails, as far as is known."""
+
+
+def marked(claim):
+    reason = DO_NOT_HOLD.get(claim.name)
+    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+    return pytest.param(claim, id=claim.name, marks=marks)
+
+
+def test_names_are_distinct_and_known():
+    names = [claim.name for claim in CLAIMS]
+    assert len(set(names)) == len(names)
+    assert set(DO_NOT_HOLD) <= set(names)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_the_papers_own_numbers_bear_out_its_claim(claim):
+    numbers = published(claim.experiment)
+    if not numbers:
+        pytest.skip("the paper shows this as a picture only")
+    assert claim.measure(numbers) >= claim.at_least
+
+
+@pytest.mark.parametrize("claim", [marked(claim) for claim in CLAIMS])
+def test_our_numbers_bear_out_the_claim(claim):
+    found = verdict(claim)
+    if found is None:
+        pytest.skip("not every run it needs has been made")
+    assert found.holds, f"{claim.text}: paper {found.paper}, ours {found.ours} {claim.unit}"
