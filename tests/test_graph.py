@@ -554,3 +554,13 @@ def test_the_constructor_checks_too():
         dataclasses.replace(good, adjacency=oblong)
     with pytest.raises(InputError, match="'labels' must have one entry for each of 3 nodes"):
         dataclasses.replace(good, labels=np.zeros(2, dtype=np.int64))
+
+
+def test_notices_point_at_the_line_of_the_user():
+    edges = pd.DataFrame({"source": ["a", "a"], "target": ["a", "b"]})
+    with pytest.warns(GraphNotice) as caught:
+        Graph.from_pandas(edges)
+    assert caught[0].filename == __file__
+    with pytest.warns(GraphNotice) as caught:
+        Graph.from_scipy(sp.csr_array(np.ones((2, 2))))
+    assert caught[0].filename == __file__

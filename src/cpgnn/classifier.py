@@ -184,7 +184,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         changes = {
             "epochs": self.epochs,
             "pretrain_epochs": self.pretrain_epochs,
-            "select_by": self.select_by,
+            "select_by": self.select_by and self.select_by.replace("-", "_"),
             "class_weight": self.class_weight,
         }
         return preset(self.preset).but(**{k: v for k, v in changes.items() if v is not None})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from numbers import Integral
 
 
@@ -27,6 +29,14 @@ class GraphNotice(UserWarning):
 
 class NumericalNotice(UserWarning):
     """A numerical routine returned its best effort; the message says how good it is."""
+
+
+def notify(notice: str) -> None:
+    """A `GraphNotice` at the line of the user's that led here, however deep inside we are."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "cpgnn":
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(notice, GraphNotice, stacklevel=level)
 
 
 def check_count(what: str, count: object, *, least: int) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +29,7 @@ from cpgnn.border import (
     repeated_rows,
     simple_adjacency,
 )
-from cpgnn.errors import GraphNotice, must_be
+from cpgnn.errors import must_be, notify
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -234,7 +233,7 @@ class Graph:
             feature_names=None if feature_names is None else tuple(map(str, feature_names)),
         )
         for notice in notices:
-            warnings.warn(notice, GraphNotice, stacklevel=2)
+            notify(notice)
         return graph
 
     @classmethod
@@ -369,7 +368,7 @@ class Graph:
         )
         if repeated:
             notice = repeated_rows(repeated, weighted=weight is not None)
-            warnings.warn(notice, GraphNotice, stacklevel=2)
+            notify(notice)
             graph = replace(graph, notices=(*graph.notices, notice))
         return graph
 

@@ -35,6 +35,7 @@ from cpgnn.metrics import Evaluation, evaluate
 from cpgnn.selection import Split, stratified_split
 
 CONFIG, GRAPH, MODEL = "config.json", "graph.npz", "model"
+PREDICTIONS = "predictions.parquet"
 NO_NODES = np.empty(0, dtype=np.int64)
 
 
@@ -48,6 +49,8 @@ class Run:
     positive: int | None
     refitted: bool
     without_graph: WithoutGraph | None = None
+    measured: CPGNNClassifier | None = None
+    """The model that the scores are of, where `classifier` was refitted on all labels."""
     columns: FeatureColumns | None = None
     """How the feature file was read, so that a later one is read alike."""
 
@@ -86,12 +89,13 @@ def fit_run(
         names = [str(name) for name in graph.class_names]
         evaluation = evaluate(P, graph.labels[split.test], names, positive=target)
     blind = _without_graph(fitted, begin)
+    measured = fitted
     if refit:
         fitted = refitted(fitted, begin)
     columns = loaded.columns
     if columns is not None:
         columns = columns.with_medians_of(graph.features)
-    run = Run(fitted, split, evaluation, target, refit, blind, columns)
+    run = Run(fitted, split, evaluation, target, refit, blind, measured, columns)
     with atomic_folder(out) as partial:
         _write(run, partial, options or {})
     return run
@@ -104,7 +108,11 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
     counts = np.bincount(labels[labels >= 0], minlength=len(names))
     if (counts > 0).sum() < 2:
         got = f"only {names[0]!r}" if names else "no label at all"
-        hint = "Label some nodes of another class." if names else "Give them with --labels."
+        hint = (
+            "Label some nodes of another class."
+            if names
+            else "Give a table of them: labels='labels.csv'."
+        )
         raise must_be("The labels", "name at least two classes", got, hint)
     if loaded.split is None:
         if counts.min() < 2:
@@ -183,7 +191,21 @@ def load_run(folder: Path | str) -> Run:
         ) from None
     graph = read_graph_npz(folder / GRAPH)
     classifier = CPGNNClassifier.load(folder / MODEL, graph)
-    return Run(classifier, classifier.split_, None, positive, refit, columns=columns)
+    split = _written_split(folder, graph) if refit else classifier.split_
+    return Run(classifier, split, None, positive, refit, columns=columns)
+
+
+def _written_split(folder: Path, graph: Graph) -> Split:
+    """How the measured model used the labels; the refitted one has trained on all of them."""
+    path = folder / PREDICTIONS
+    try:
+        part = pd.read_parquet(path, columns=["split"])["split"].to_numpy()
+    except (OSError, ValueError, KeyError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise must_be(str(path), "be the table that 'cpgnn fit' writes", reason) from None
+    if len(part) != graph.num_nodes:
+        raise must_be(str(path), f"have {graph.num_nodes:,} rows", f"{len(part):,}")
+    return Split.from_masks(*(part == name for name in ("train", "val", "test")))
 
 
 def predictions(
@@ -236,7 +258,7 @@ def _positive_class(graph: Graph, positive: str | None) -> int | None:
         counts = np.bincount(graph.labels[graph.labels >= 0], minlength=len(names))
         return int(counts.argmin()) if len(names) == 2 else None
     if positive not in names:
-        raise must_be("'--positive'", f"be one of the classes {', '.join(names)}", repr(positive))
+        raise must_be("'positive'", f"be one of the classes {', '.join(names)}", repr(positive))
     return names.index(positive)
 
 
@@ -245,12 +267,12 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
     names = [str(name) for name in classifier.classes_]
     table = predictions(classifier, split=run.split)
     write_table(folder / "predictions.csv", table)
-    write_table(folder / "predictions.parquet", table)
+    write_table(folder / PREDICTIONS, table)
     if run.positive is not None:
         write_table(folder / "review.csv", review_list(table, names[run.positive]))
     write_table(folder / "compatibility.csv", matrix_table(classifier.compatibility_, names))
     write_table(folder / "edge_frequency.csv", matrix_table(classifier.edge_frequency_, names))
-    write_table(folder / "history.csv", history(classifier))
+    write_table(folder / "history.csv", history(run.measured or classifier))
     metrics = summary(run)
     (folder / "metrics.json").write_text(_json(metrics), encoding="utf-8")
     config = {
@@ -290,7 +312,8 @@ def history(classifier: CPGNNClassifier) -> pd.DataFrame:
 
 def summary(run: Run) -> dict[str, Any]:
     """What metrics.json holds."""
-    classifier, kept = run.classifier, run.classifier.kept_
+    classifier = run.measured or run.classifier
+    kept = classifier.kept_
     trained = run.classifier.num_layers_ > 0
     return {
         "model": str(classifier.architecture_),

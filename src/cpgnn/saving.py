@@ -92,6 +92,7 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         text = json.dumps(config, indent=2, ensure_ascii=False, default=_plain)
         (partial / CONFIG).write_text(text + "\n", encoding="utf-8")
         save_file(tensors, partial / WEIGHTS)
+        (partial / WEIGHTS).chmod((partial / CONFIG).stat().st_mode)  # safetensors' own is 0600
 
 
 def _arrays(classifier: CPGNNClassifier) -> dict[str, np.ndarray]:

@@ -58,7 +58,8 @@ def stratified_split(
 
 def check_share(name: str, share: float) -> None:
     if not 0 <= share < 1:
-        hint = f"Did you mean {share / 100:.2f}?" if 1 <= share < 100 else ""
+        percent = 1 < share < 100 and share == int(share)
+        hint = f"Did you mean {share / 100:.2f}?" if percent else ""
         raise must_be(name, "lie in [0, 1)", share, hint)
 
 

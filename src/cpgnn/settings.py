@@ -114,5 +114,5 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 def preset(name: str) -> Settings:
     """The settings called "default", "paper" or "authors"."""
     if name not in PRESETS:
-        raise must_be("The preset", f"be one of {', '.join(PRESETS)}", repr(name))
+        raise must_be("'preset'", f"be one of {', '.join(PRESETS)}", repr(name))
     return PRESETS[name]

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cpgnn.errors import InputError
+from cpgnn.io import read_graph
+
 FIT = "fit edges.csv --labels labels.csv --features features.csv --epochs 10 --prior mlp --layers 1"
 
 
@@ -174,3 +177,36 @@ def test_bad_model_folder(cpgnn, files, case):
 def test_predictions_need_a_known_ending(cpgnn, files):
     before = names(files)
     check(cpgnn("predict", "run", "--out", "p.xlsx"), files, before, r"\.csv.*\.parquet")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--select-by luck", "'--select-by' must be one of 'accuracy', 'macro-f1'"),
+        ("--class-weight heavy", "'--class-weight' must"),
+        ("--positive ghost", "'--positive' must"),
+        ("--normalization all", "'--normalization' must"),
+        ("--prior magic", "'--prior' must"),
+        ("--preset best", "'--preset' must"),
+        ("--impute guess", "'--impute' must"),
+    ],
+)
+def test_messages_name_flags(cpgnn, files, flags, message):
+    assert message in cpgnn(*FIT.split(), "--out", "run", *flags.split()).err
+
+
+def test_advice_is_in_flags_on_the_command_line_and_in_parameters_in_python(cpgnn, files):
+    line("features.csv", 5, "003,nan,1,1,1,1")(files)
+    assert "or use --impute median." in cpgnn(*FIT.split(), "--out", "run").err
+    with pytest.raises(InputError, match="or use impute='median'"):
+        read_graph("edges.csv", features="features.csv")
+
+
+def test_a_share_is_guessed_from_whole_percents_only(cpgnn, files):
+    for share, hint in (("20", True), ("1.5", False), ("1", False)):
+        assert ("Did you mean" in cpgnn(*FIT.split(), "--out", "run", "--test", share).err) == hint
+
+
+def test_the_demo_needs_a_folder(cpgnn, files):
+    before = names(files)
+    check(cpgnn("demo", "--out", "edges.csv"), files, before, "'--out' must be a folder")

@@ -153,3 +153,45 @@ def test_parquet_in_is_the_same_as_csv_in(cpgnn, files):
     assert done.code == 0, done.err
     one, two = (pd.read_csv(f"{run}/predictions.csv") for run in ("csv", "parquet"))
     pd.testing.assert_frame_equal(one, two)
+
+
+def test_refit_leaves_the_record_of_the_measured_model(cpgnn, files):
+    assert fit(cpgnn, "--out", "plain").code == 0
+    assert fit(cpgnn, "--out", "again", "--refit").code == 0
+    for name in ("metrics.json", "history.csv"):
+        plain, again = (files / run / name for run in ("plain", "again"))
+        assert plain.read_bytes() == again.read_bytes(), name
+    assert cpgnn("predict", "again", "--out", "p.csv").code == 0
+    assert (files / "p.csv").read_bytes() == (files / "again/predictions.csv").read_bytes()
+
+
+def test_options_keep_their_types(cpgnn, files):
+    assert fit(cpgnn, "--out", "run", "--seed", "3", "--test", "0.3").code == 0
+    options = json.loads((files / "run/config.json").read_text())["options"]
+    assert options["seed"] == 3
+    assert options["test"] == 0.3
+    assert options["refit"] is False
+    assert options["edges"] == "edges.csv"
+
+
+def test_test_beside_a_split_column_is_said_to_be_unused(cpgnn, files):
+    labels = pd.read_csv("labels.csv", dtype=str)
+    labels.assign(split=["train", "val", "test", "train"] * 10).to_csv("labels.csv", index=False)
+    assert "--test is not used" in fit(cpgnn, "--out", "one", "--test", "0.3").err
+    assert "--test" not in fit(cpgnn, "--out", "two").err
+
+
+def test_no_better_than_the_largest_class(cpgnn, files):
+    """Labels that are drawn at random, nine in ten the same."""
+    rng = np.random.default_rng(0)
+    labels = pd.read_csv("labels.csv", dtype=str)
+    labels["label"] = np.where(rng.random(40) < 0.15, "rare", "usual")
+    labels.to_csv("labels.csv", index=False)
+    assert "no better than always naming the largest class" in fit(cpgnn, "--out", "run").out
+
+
+def test_a_model_that_cannot_predict_later_nodes_says_so(cpgnn, files):
+    words = ("fit", "edges.csv", "--labels", "labels.csv", *FAST)
+    assert "cannot be used for nodes that come later" in cpgnn(*words, "--out", "none").out
+    assert "that come later" not in fit(cpgnn, "--out", "mlp").out
+    assert "a model with LINK" in fit(cpgnn, "--out", "link", "--prior", "link").out

@@ -22,3 +22,12 @@ def test_without_labels(cpgnn, files):
     done = cpgnn("stats", "edges.csv")
     assert done.code == 0
     assert "need --labels" in done.out
+
+
+def test_no_edge_between_labelled_nodes(cpgnn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nc,d\n")
+    (tmp_path / "labels.csv").write_text("id,label\na,x\nc,y\n")
+    done = cpgnn("stats", "edges.csv", "--labels", "labels.csv")
+    assert "no edge joins two labelled nodes" in done.out
+    assert "nan" not in done.out

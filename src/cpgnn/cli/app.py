@@ -6,7 +6,10 @@ Nothing heavy is imported here: `cpgnn --help` answers at once.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from typing import Any, NoReturn
 
 import typer
 
@@ -46,26 +49,63 @@ def main() -> None:
     # Threads that wait for work sleep instead of spinning: on a busy machine that is the
     # difference between seconds and minutes. Must be set before torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    in_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, _interrupt) if in_main else None
     try:
         app()
-    except KeyboardInterrupt:
-        _fail("Interrupted; nothing was written.", 130)
-    except BrokenPipeError:  # the reader of a pipe went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    except _Interrupted:
+        kept = (
+            "what was finished is kept" if "reproduce" in sys.argv[1:2] else "nothing was written"
+        )
+        _fail(f"Interrupted; {kept}.", 130)
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):
+            _leave_pipe()
+        _flush()
+        raise
+    except BrokenPipeError:
+        _leave_pipe()
     except MemoryError:
         _fail("The graph must fit into memory. Got one that does not. Try fewer features.", 2)
     except Exception as error:
         from cpgnn.errors import CPGNNError
 
         if isinstance(error, CPGNNError):
-            _fail(str(error), 2)
+            from cpgnn.cli.wording import in_flags
+
+            _fail(in_flags(str(error)), 2)
         if isinstance(error, OSError):
             where = f"{error.filename}: " if error.filename else ""
             _fail(f"{where}{error.strerror or error}", 2)
         raise
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+    _flush()
 
 
-def _fail(message: str, code: int) -> None:
+class _Interrupted(BaseException):
+    """Ctrl-C. Not a KeyboardInterrupt, which typer would turn into a silent exit."""
+
+
+def _interrupt(*_: Any) -> NoReturn:
+    raise _Interrupted
+
+
+def _flush() -> None:
+    """What was printed goes out now, while a reader that went away can still be noticed."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave_pipe()
+
+
+def _leave_pipe() -> NoReturn:
+    """The reader of a pipe went away (`| head`): end as other tools do, without a word."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
+    sys.exit(128 + 13)
+
+
+def _fail(message: str, code: int) -> NoReturn:
     print(f"Error: {message}", file=sys.stderr)
     sys.exit(code)

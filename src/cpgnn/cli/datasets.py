@@ -19,7 +19,7 @@ def datasets(
         Path | None, typer.Option(help="Folder to write edges.csv, labels.csv and features.npz to.")
     ] = None,
 ) -> None:
-    """List the benchmark graphs, or describe one; it is downloaded if it is not at hand."""
+    """List the benchmark graphs, or describe and export one."""
     from cpgnn.cli.progress import waiting
     from cpgnn.datasets import load_dataset, write_tables
     from cpgnn.errors import must_be

@@ -15,11 +15,14 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
     threads: opt.Threads = None,
 ) -> None:
-    """Generate a graph whose edges join opposites; train CPGNN beside an MLP and a GCN."""
+    """See it work: CPGNN beside an MLP and a GCN on an example."""
     from cpgnn.cli.printing import print_demo
     from cpgnn.cli.progress import progress_bar
     from cpgnn.demo import draw_demo, run_demo
+    from cpgnn.errors import must_be
 
+    if out.exists() and not out.is_dir():
+        raise must_be("'--out'", "be a folder for the picture", f"the file {out}")
     opt.use_threads(threads)
     with progress_bar() as begin:
         shown = run_demo(seed, begin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -11,6 +12,10 @@ from cpgnn.cli import options as opt
 
 if TYPE_CHECKING:
     from cpgnn.border import Matrix
+
+
+TEST = 0.2
+"""Share of the labels held out for the scores, unless somebody says otherwise."""
 
 
 def fit(
@@ -27,7 +32,9 @@ def fit(
         int | None, typer.Option(min=1, help="Epochs in all, a fifth of them pretraining.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
-    test: Annotated[float, typer.Option(help="Share of the labels held out for the scores.")] = 0.2,
+    test: Annotated[
+        float | None, typer.Option(help="Share of the labels held out for the scores; 0.2.")
+    ] = None,
     select_by: Annotated[
         str, typer.Option(help="accuracy, macro-f1 or average-precision: chooses the epoch.")
     ] = "accuracy",
@@ -49,8 +56,12 @@ def fit(
     one_hot: opt.OneHot = False,
     threads: opt.Threads = None,
 ) -> None:
-    """Learn from the labelled nodes; write a class for every node to a folder."""
-    given = {key: value for key, value in locals().items() if value is not None}
+    """Learn from labelled nodes; write a class for every node."""
+    given = {
+        key: str(value) if isinstance(value, Path) else value
+        for key, value in locals().items()
+        if value is not None
+    }
 
     from cpgnn.classifier import CPGNNClassifier
     from cpgnn.cli.printing import print_run
@@ -67,12 +78,12 @@ def fit(
         normalization=cast("Matrix", normalization),
         pretrain_epochs=pretraining,
         epochs=None if pretraining is None or epochs is None else epochs - pretraining,
-        select_by=select_by.replace("-", "_"),
+        select_by=select_by,
         class_weight=class_weight,
         seed=seed,
     )
     classifier.check_params()
-    check_share("'--test'", test)
+    check_share("'--test'", TEST if test is None else test)
     check_free(out)
     loaded = opt.read(
         edges,
@@ -83,16 +94,18 @@ def fit(
         impute=impute,
         one_hot=one_hot,
     )
+    if test is not None and loaded.split is not None:
+        print("Note: --test is not used: the labels come with a split column.", file=sys.stderr)
     opt.use_threads(threads, loaded.graph)
     with progress_bar() as begin:
         run = fit_run(
             loaded,
             classifier,
             out,
-            test=test,
+            test=TEST if test is None else test,
             positive=positive,
             refit=refit,
-            options={key: str(value) for key, value in given.items()},
+            options=given,
             begin=begin,
         )
     print_run(run, out)

@@ -37,7 +37,7 @@ def generate(
     npz: Annotated[bool, typer.Option("--npz", help="Write one graph.npz, no tables.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
 ) -> None:
-    """Generate a labelled graph with a given homophily, by preferential attachment."""
+    """Generate a labelled graph with a given homophily."""
     from cpgnn.cli.printing import print_notices
     from cpgnn.cli.progress import waiting
     from cpgnn.datasets import as_reference

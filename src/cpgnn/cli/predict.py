@@ -24,7 +24,7 @@ def predict(
     ] = None,
     threads: opt.Threads = None,
 ) -> None:
-    """Predict with a fitted model: the graph it was fitted on, or nodes that arrived later."""
+    """Predict with a fitted model, also nodes that came later."""
     from cpgnn.errors import must_be
     from cpgnn.io import check_table_path, write_table
     from cpgnn.run import load_run, predictions

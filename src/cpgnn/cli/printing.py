@@ -84,7 +84,29 @@ def print_run(run: Run, out: Path) -> None:
     if len(names) <= WIDEST:
         title = "Of the edges of a class (row), the share that leads to each class (column)"
         show(to, matrix_table(title, classifier.edge_frequency_, names))
+    for note in worth_knowing(run):
+        to.print(note)
     to.print(f"Written to {escape(str(out))}: predictions, matrices, metrics, model.")
+
+
+def worth_knowing(run: Run) -> list[str]:
+    """What a reader of the scores should not miss."""
+    notes, scores = [], run.evaluation
+    if scores is not None and scores.accuracy.value <= scores.majority.value:
+        notes.append(
+            "Note: this is no better than always naming the largest class "
+            f"({scores.accuracy.value:.3f} against {scores.majority.value:.3f})."
+        )
+    classifier = run.classifier
+    architecture = classifier.architecture_
+    if architecture is not None and not architecture.is_inductive(classifier.n_features_in_):
+        why = "no features" if not classifier.n_features_in_ else "LINK"
+        how = "with features and --prior mlp or cheby" if why == "no features" else "--prior mlp"
+        notes.append(
+            f"Note: a model with {why} knows its nodes by name; 'cpgnn predict' cannot be used for "
+            f"nodes that come later. Fit {how} for that."
+        )
+    return notes
 
 
 def _model_line(run: Run) -> str:
@@ -149,8 +171,8 @@ def print_stats(graph: Graph) -> None:
     ]
     if graph.num_classes:
         h, with_loops = homophily_ratio(graph), homophily_ratio(graph, self_loops=True)
-        rows.append(("homophily ratio h", f"{h:.3f}"))
-        rows.append(("h with self-loops", f"{with_loops:.3f}"))
+        rows.append(("homophily ratio h", _ratio(h)))
+        rows.append(("h with self-loops", _ratio(with_loops)))
     for name, value in rows:
         made.add_row(name, value)
     show(to, made)
@@ -165,6 +187,10 @@ def print_stats(graph: Graph) -> None:
     show(to, sizes)
     title = "H: of the edges of a class (row), the share that leads to each class (column)"
     show(to, matrix_table(title, compatibility_matrix(graph), names))
+
+
+def _ratio(h: float) -> str:
+    return "none: no edge joins two labelled nodes" if np.isnan(h) else f"{h:.3f}"
 
 
 def print_demo(demo: Demo, picture: Path) -> None:

@@ -16,7 +16,7 @@ def reproduce(
     workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 2,
     results: Annotated[Path, typer.Option(help="Folder of result lines.")] = Path("results"),
 ) -> None:
-    """Run an experiment of the paper; can be stopped and resumed at any moment."""
+    """Run an experiment of the paper; goes on where it stopped."""
     from cpgnn.cli.progress import counting
     from cpgnn.experiments.config import load_experiment
     from cpgnn.experiments.runner import run_jobs, selected_jobs

@@ -14,7 +14,7 @@ def stats(
     impute: opt.Impute = None,
     one_hot: opt.OneHot = False,
 ) -> None:
-    """Describe a graph: sizes, degrees, homophily ratio and compatibility matrix."""
+    """Describe a graph: sizes, homophily, which classes connect."""
     from cpgnn.cli.printing import print_stats
 
     loaded = opt.read(

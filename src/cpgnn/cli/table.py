@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,10 @@ def table(
 
     if format not in ("text", "csv", "markdown"):
         raise must_be("'--format'", "be text, csv or markdown", repr(format))
+    if tables.table(name, results).empty:
+        hint = f"'cpgnn reproduce {name}' makes some"
+        where = results or "the results that come with cpgnn"
+        print(f"Note: there is no result of '{name}' in {where}; {hint}.", file=sys.stderr)
     if format == "csv":
         print(tables.table(name, results).to_csv(index=False), end="")
     elif format == "markdown":

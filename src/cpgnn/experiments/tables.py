@@ -93,6 +93,8 @@ def laid_out(name: str, folder: Path | None = None) -> list[tuple[str, pd.DataFr
     if experiment.tracks_H:
         return [("error of H", error_table(folder))]
     frame = table(name, folder)
+    if frame.empty:
+        return _published_pages(experiment)
     pages = []
     for setting in experiment.settings:
         part = frame[frame["setting"] == setting]
@@ -112,6 +114,26 @@ def laid_out(name: str, folder: Path | None = None) -> list[tuple[str, pd.DataFr
                 rows.append(row)
         pages.append((setting, pd.DataFrame(rows)))
     return pages
+
+
+def _published_pages(experiment: Experiment) -> list[tuple[str, pd.DataFrame]]:
+    """The published numbers alone, where nothing of ours is there to stand beside them."""
+    pages = []
+    for setting, by_dataset in experiment.published.items():
+        found = {d: numbers for d, numbers in by_dataset.items() if d in experiment.datasets}
+        methods = list(dict.fromkeys(method for numbers in found.values() for method in numbers))
+        rows = [
+            {"method": method}
+            | {d: _mean_std(found[d][method]) if method in found[d] else "" for d in found}
+            for method in methods
+        ]
+        title = f"{setting}: {experiment.published_title} (none of ours yet)"
+        pages.append((title, pd.DataFrame(rows)))
+    return pages
+
+
+def _mean_std(numbers: list[float]) -> str:
+    return f"{numbers[0]:.2f} ± {numbers[1]:.2f}"
 
 
 def _text(here: pd.DataFrame, dataset: str, compared: bool) -> str:

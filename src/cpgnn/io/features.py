@@ -85,7 +85,7 @@ def spread(
             "Every node",
             "have features",
             f"none for {count(number, 'node')}, {place_of(first)} first",
-            "Add the rows, or use impute='median' (--impute median).",
+            "Add the rows, or use impute='median'.",
         )
     medians = np.zeros(matrix.shape[1], dtype=np.float32)
     notices = []

@@ -78,9 +78,7 @@ def _found(origin: Origin, table: pa.Table, one_hot: bool) -> FeatureColumns:
             categories.append(None)
             continue
         if not one_hot:
-            raise _text_column(
-                origin, column, i, "Remove the column, or use one_hot=True (--one-hot)."
-            )
+            raise _text_column(origin, column, i, "Remove the column, or use one_hot=True.")
         values = sorted(pc.unique(as_array(known_cells(column))).drop_null().to_pylist())
         if len(values) > MAX_CATEGORIES:
             what = f"Text column {origin.column(i)}"
@@ -134,7 +132,7 @@ def _gap(origin: Origin, column: int, row: int) -> InputError:
         f"A feature (column {origin.column(column)})",
         "be a number",
         "a missing value",
-        "Fill it, or use impute='median' (--impute median).",
+        "Fill it, or use impute='median'.",
         row=row,
     )
 
