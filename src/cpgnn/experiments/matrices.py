@@ -13,46 +13,33 @@ from cpgnn.experiments.config import load_experiment
 from cpgnn.experiments.store import ResultStore, committed_results
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix
-from cpgnn.loop import Epoch, Training
+from cpgnn.loop import Training
 from cpgnn.model import CPGNN
 
-EVERY = 20
-"""Epochs between two points of the curve."""
 
+def matrix_record(record: Training, model: CPGNN, graph: Graph) -> dict[str, Any]:
+    """The three matrices of a training and δ̄_H at the epochs whose H̄ it kept.
 
-class MatrixTracker:
-    """Watches a training: δ̄_H of the matrix at every 20th epoch of phase 2."""
-
-    def __init__(self, model: CPGNN, graph: Graph) -> None:
-        self.model = model
-        self.true = compatibility_matrix(graph)
-        self.curve: list[tuple[int, float]] = []
-        self.last: np.ndarray | None = None
-
-    def __call__(self, epoch: Epoch) -> None:
-        if epoch.phase == 2 and epoch.epoch % EVERY == 0:
-            self.last = self._matrix()
-            self.curve.append((epoch.epoch, round(compatibility_error(self.last, self.true), 6)))
-
-    def _matrix(self) -> np.ndarray:
-        return recover_compatibility(self.model.H_bar.detach().double().cpu().numpy())
-
-    def result(self, record: Training) -> dict[str, Any]:
-        """What goes into the result line. Learned: of the kept epoch, or the last of phase 2
-        where an epoch of phase 1 was kept."""
-        learned = self._matrix() if record.phase == 2 else self.last
-        initial = record.initial_compatibility
-        assert initial is not None
-        assert learned is not None
-        start = round(compatibility_error(initial, self.true), 6)
-        return {
-            "true": _rounded(self.true),
-            "initial": _rounded(initial),
-            "learned": _rounded(learned),
-            "curve": [(0, start), *self.curve],
-            "initial_error": start,
-            "learned_error": round(compatibility_error(learned, self.true), 6),
-        }
+    Learned: of the kept epoch, or the last of phase 2 where an epoch of phase 1 was kept.
+    """
+    true, initial = compatibility_matrix(graph), record.initial_compatibility
+    assert initial is not None
+    kept = model.H_bar.detach().cpu().numpy()
+    last = record.H_bars[max(record.H_bars)] if record.H_bars else kept
+    learned = recover_compatibility(kept if record.phase == 2 else last)
+    start = round(compatibility_error(initial, true), 6)
+    curve = [
+        (epoch, round(compatibility_error(recover_compatibility(H_bar), true), 6))
+        for epoch, H_bar in record.H_bars.items()
+    ]
+    return {
+        "true": _rounded(true),
+        "initial": _rounded(initial),
+        "learned": _rounded(learned),
+        "curve": [(0, start), *curve],
+        "initial_error": start,
+        "learned_error": round(compatibility_error(learned, true), 6),
+    }
 
 
 def _rounded(matrix: np.ndarray) -> list[list[float | None]]:

@@ -19,7 +19,7 @@ from cpgnn.baselines import Recipe, train_baseline
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.datasets import Dataset, load_dataset
 from cpgnn.experiments.config import Experiment, Job, load_experiment
-from cpgnn.experiments.matrices import MatrixTracker
+from cpgnn.experiments.matrices import matrix_record
 from cpgnn.experiments.store import ResultStore
 from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
@@ -126,13 +126,12 @@ def _cpgnn(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
     scaling = "none" if job.dataset.startswith("h=") else settings.feature_scaling
     graph = FeatureScaler.fit(graph, scaling)(graph)
     model = Architecture(**parts).build(graph, seed=job.seed)
-    tracker = MatrixTracker(model, graph) if load_experiment(job.experiment).tracks_H else None
-    record = train(model, graph, split, settings, seed=job.seed, observe=tracker)
+    record = train(model, graph, split, settings, seed=job.seed)
     with torch.no_grad():
         logits = model(graph).numpy()
     more: dict[str, Any] = {"num_layers": model.num_layers}
-    if tracker is not None:
-        more |= tracker.result(record)
+    if load_experiment(job.experiment).tracks_H:
+        more |= matrix_record(record, model, graph)
     return _outcome(logits, graph, split, len(record.epochs), record.kept) | more
 
 
