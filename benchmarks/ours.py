@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 
 from cpgnn import Architecture, FeatureScaler, Graph, Split, per_class_split
+from cpgnn.adam import FusedAdam
 from cpgnn.compatibility import centering_penalty
 from cpgnn.datasets import load_dataset
 from cpgnn.loop import Best, Target, descend
@@ -55,7 +55,8 @@ def epochs(graph: Graph, split: Split, prior: str, num_layers: int, count: int):
         model.H_bar.normal_(0, 0.1, generator=torch.Generator().manual_seed(0))
     target = Target.of(model.view(graph), split)
     groups = [{"params": list(model.prior.parameters())}, {"params": [model.H_bar]}]
-    optimizer = torch.optim.Adam(groups, lr=0.01, eps=1e-7, weight_decay=1e-3, fused=True)
+    optimizer = FusedAdam(groups, lr=0.01, eps=1e-7)
+    optimizer.param_groups[0]["weight_decay"] = 1e-3
     best = Best()
 
     def run() -> None:
@@ -71,6 +72,3 @@ def epochs(graph: Graph, split: Split, prior: str, num_layers: int, count: int):
         )
 
     return run
-
-
-HERE = Path(__file__).parent

@@ -21,6 +21,7 @@ from torch import nn
 import cpgnn.sparse
 from alternatives import EdgeIndexCPGNN, SparseTensorCPGNN, usual_epoch
 from cpgnn import Architecture, Graph
+from cpgnn.adam import FusedAdam
 from cpgnn.loop import Best, Target, descend
 from cpgnn.selection import Split
 from measuring import copy_bandwidth, keep
@@ -57,7 +58,7 @@ def epoch_time(graph: Graph, split: Split, num_layers: int = 1, count: int = 5) 
     """CPU seconds of one epoch of phase 2 with its validation score."""
     model = Architecture("mlp", num_layers).build(graph)
     target = Target.of(model.view(graph), split)
-    optimizer = torch.optim.Adam(model.parameters(), fused=True)
+    optimizer = FusedAdam(model.parameters(), lr=0.01, eps=1e-7)
 
     def run() -> None:
         descend(model, model, target, optimizer, Best(), phase=2, epochs=count)

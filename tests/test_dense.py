@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from cpgnn.dense import centered_softmax, mean_cross_entropy, relu_product, take_rows
+from cpgnn.dense import (
+    add_product,
+    centered_softmax,
+    mean_cross_entropy,
+    predicted,
+    relu_product,
+    take_rows,
+)
 from toys import array, softmax
 
 
@@ -30,9 +37,10 @@ def test_product(n, hidden, c, seed):
     np.testing.assert_allclose(array(W.grad), R.T @ G, atol=1e-12)
 
 
-def test_rows_and_their_gradient():
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_rows_and_their_gradient(by_columns):
     values, rows = random(0, 6, 3), torch.tensor([4, 0, 3])
-    taken = take_rows(values, rows)
+    taken = take_rows(values.t().contiguous().t() if by_columns else values, rows)
     np.testing.assert_array_equal(array(taken), array(values)[[4, 0, 3]])
     G = np.random.default_rng(1).normal(size=(3, 3))
     taken.backward(torch.from_numpy(G))
@@ -69,6 +77,29 @@ def test_cross_entropy(n, c, seed, weighted):
     assert loss.item() == pytest.approx(-(share * np.log(P[np.arange(n), y])).sum())
     loss.backward()
     np.testing.assert_allclose(array(logits.grad), share[:, None] * (P - np.eye(c)[y]), atol=1e-12)
+
+
+def test_cross_entropy_leaves_out_the_rows_after_the_labels():
+    logits, y = random(0, 5, 3), np.array([2, 0])
+    loss = mean_cross_entropy(logits, torch.from_numpy(y))
+    P = softmax(array(logits)[:2])
+    assert loss.item() == pytest.approx(-np.log(P[[0, 1], y]).mean())
+    loss.backward()
+    np.testing.assert_allclose(array(logits.grad)[:2], (P - np.eye(3)[y]) / 2, atol=1e-12)
+    np.testing.assert_array_equal(array(logits.grad)[2:], 0)
+
+
+def test_product_added():
+    base, B, H = random(0, 4, 3), random(1, 4, 3), random(2, 3, 3)
+    np.testing.assert_allclose(array(add_product(base, B, H)), array(base) + array(B) @ array(H))
+    assert gradcheck(add_product, (base, B, H))
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_the_first_of_equal_logits_is_predicted(by_columns):
+    logits = torch.randint(0, 2, (200, 5), generator=torch.Generator().manual_seed(0)).float()
+    stored = logits.t().contiguous().t() if by_columns else logits
+    np.testing.assert_array_equal(predicted(stored).numpy(), logits.numpy().argmax(axis=1))
 
 
 def test_gradients_against_finite_differences():

@@ -142,9 +142,8 @@ def chebyshev(view: View, Z: Tensor, order: int) -> Tensor:
         base = terms[k]
         if b_next is not None:
             base = base - here.take(b_next)
-        message = b if k == 0 else 2 * b
-        # L̃ = -S: subtracting S·message is adding L̃·message.
-        b, b_next = here.operator("sym").add(base, -message), here.take(b)
+        # L̃ = -S with S = D^-½AD^-½
+        b, b_next = here.operator("sym").add(base, b, -1.0 if k == 0 else -2.0), here.take(b)
     return b
 
 

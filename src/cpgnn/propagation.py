@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from cpgnn.dense import add_product
 from cpgnn.sparse import SparseOperator
 
 
@@ -19,6 +20,5 @@ def propagate(A: SparseOperator | Tensor, B_0: Tensor, H_bar: Tensor, num_layers
 
 
 def step(A: SparseOperator | Tensor, B_0: Tensor, B: Tensor, H_bar: Tensor) -> Tensor:
-    """B_0 + A B H̄, the product with the small matrix first. A [r, s], B_0 [r, c], B [s, c]."""
-    message = B @ H_bar
-    return A.add(B_0, message) if isinstance(A, SparseOperator) else B_0 + A @ message
+    """B_0 + (A B) H̄. A [r, s] with r ≤ s, B_0 [r, c], B [s, c]: H̄ meets the fewer rows."""
+    return add_product(B_0, A @ B, H_bar)

@@ -45,7 +45,7 @@ def csr_tensor(matrix: sp.csr_array, device: Any = "cpu", dtype: Any = torch.flo
 
 
 class SparseOperator:
-    """A sparse matrix M [r, s] with its transpose at hand: `M @ B`, `M.add(base, B)`.
+    """A sparse matrix M [r, s] with its transpose at hand: `M @ B`, `M.add(base, B, scale)`.
 
     The gradient with respect to B is Mᵀ G, a product like the forward one. A symmetric matrix is
     its own transpose and kept once.
@@ -68,11 +68,11 @@ class SparseOperator:
         return self.forward.shape
 
     def __matmul__(self, B: Tensor) -> Tensor:
-        return _Product.apply(self, B, None)
+        return _Product.apply(self, B, None, 1.0)
 
-    def add(self, base: Tensor, B: Tensor) -> Tensor:
-        """base + M B in one pass."""
-        return _Product.apply(self, B, base)
+    def add(self, base: Tensor, B: Tensor, scale: float = 1.0) -> Tensor:
+        """base + scale · M B in one pass."""
+        return _Product.apply(self, B, base, scale)
 
     def dropout(self, p: float) -> SparseOperator:
         """Each stored value set to 0 with probability p, the others scaled by 1/(1-p)."""
@@ -106,17 +106,22 @@ def with_values(matrix: Tensor, values: Tensor) -> Tensor:
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, M: SparseOperator, B: Tensor, base: Tensor | None) -> Tensor:
-        ctx.M = M
+    def forward(
+        ctx: Any, M: SparseOperator, B: Tensor, base: Tensor | None, scale: float
+    ) -> Tensor:
+        ctx.M, ctx.scale = M, scale
         if base is None:
             return M.forward @ B
-        return torch.addmm(base, M.forward, B)
+        return torch.addmm(base, M.forward, B, alpha=scale)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
-        B = ctx.M.transpose @ grad.contiguous() if ctx.needs_input_grad[1] else None
-        return None, B, grad if ctx.needs_input_grad[2] else None
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor | None, Tensor | None, None]:
+        to_base = grad if ctx.needs_input_grad[2] else None
+        if not ctx.needs_input_grad[1]:
+            return None, None, to_base, None
+        to_B = ctx.M.transpose @ grad.contiguous()
+        return None, to_B if ctx.scale == 1 else to_B.mul_(ctx.scale), to_base, None
 
 
 class IdentityRows:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from cpgnn.adam import FusedAdam
 from cpgnn.compatibility import (
     centering_penalty,
     enhanced_belief,
@@ -61,14 +62,13 @@ def train(
         if observe is not None:
             observe(epoch)
 
-    optimizer = torch.optim.Adam(
+    optimizer = FusedAdam(
         [
             {"params": list(model.prior.parameters())},
             {"params": [model.H_bar] if model.H_bar.requires_grad else []},
         ],
         lr=settings.learning_rate,
         eps=settings.adam_epsilon,
-        fused=True,
     )
     prior_group = optimizer.param_groups[0]
     score = validation_score(settings.select_by, settings.positive)
