@@ -244,7 +244,7 @@ def test_fitting_again_forgets_the_first_fit(graph, split, fitted):
     [
         ({"prior": "gcn"}, r"'prior' must be 'auto', 'mlp', 'cheby' or 'link'\. Got 'gcn'"),
         ({"num_layers": -1}, r"'num_layers' must be at least 0\. Got -1"),
-        ({"preset": "best"}, r"The preset must be one of default, paper, authors\. Got 'best'"),
+        ({"preset": "best"}, r"'preset' must be one of default, paper, authors\. Got 'best'"),
         ({"hidden": 0}, r"'hidden' must be at least 1\. Got 0"),
         ({"dropout": 1}, r"'dropout' must lie in \[0, 1\)\. Got 1"),
         ({"normalization": "l2"}, r"'normalization' must be 'none', 'sym' or 'row'"),

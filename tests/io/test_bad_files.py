@@ -168,7 +168,7 @@ CASES = {
         "f.csv",
         "id,f,g\na,1,2\nb,3,red\nc,5,6\n",
         3,
-        "column 'g'.* must be a number. Got 'red'.*--one-hot",
+        "column 'g'.* must be a number. Got 'red'.*one_hot=True",
     ),
     "decimal comma": ("features", "f.csv", "a;1\nb;2,5\nc;1\n", 2, "Got '2,5'.*with a point"),
     "parquet text": (

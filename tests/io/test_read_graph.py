@@ -83,7 +83,6 @@ def test_the_split_column(put):
     ("ids", "hint"),
     [
         (("A", "B", "C"), r"'A' is there as 'a': they differ in case"),
-        ((" a", "b ", "c "), r"' a' is there as 'a': they differ in surrounding spaces"),
         (("00a", "0b", "0c"), r"'00a' is there as 'a': they differ in leading zeros"),
         (("a.0", "b.0", "c.0"), r"'a.0' is there as 'a': they differ in '.0' at the end"),
         ((" 0A", " 0B", "C "), r"' 0A' is there as 'a'"),

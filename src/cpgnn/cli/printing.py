@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from cpgnn.cli.wording import in_flags
 from cpgnn.compatibility import compatibility_error
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
@@ -43,7 +44,7 @@ def show(to: Console, made: Table) -> None:
 
 def print_notices(graph: Graph) -> None:
     for notice in graph.notices:
-        print(f"Note: {notice}", file=sys.stderr)
+        print(f"Note: {in_flags(notice)}", file=sys.stderr)
 
 
 def table(*columns: str, title: str | None = None) -> Table:

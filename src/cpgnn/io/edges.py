@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cpgnn.errors import InputError
-from cpgnn.io.headers import ENDS, WEIGHT, misplaced, plain
+from cpgnn.io.headers import ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
 from cpgnn.io.origin import Origin
 from cpgnn.io.places import wrong
@@ -74,8 +75,47 @@ def read_edges(path: Path, header: bool | None = None) -> EdgeList:
         raise wrong(path, "Edges", "have at least one row", "none")
     source, target, ids = encode_pair(file.table.column(0), file.table.column(1))
     check_ids(origin, ids, lambda position: first_row(source, target, position))
+    if origin.header is None:
+        _check_spelling(origin, source, target, ids)
     weights = _weights(file) if width == 3 else None
     return EdgeList(path, ids, source, target, weights, tuple(notices), origin)
+
+
+def _first_pair(source: np.ndarray, target: np.ndarray, ids: pa.Array) -> tuple[str, str] | None:
+    """The two names of the first row, if no other row has either."""
+    if len(source) < 2 or source[0] == target[0]:
+        return None
+    ends = (int(source[0]), int(target[0]))
+    if any(int((source == end).sum() + (target == end).sum()) > 1 for end in ends):
+        return None
+    return ids[ends[0]].as_py(), ids[ends[1]].as_py()
+
+
+def _check_spelling(origin: Origin, source: np.ndarray, target: np.ndarray, ids: pa.Array) -> None:
+    """Refuse a first row that is a misspelt header: `sorce,target`."""
+    pair = _first_pair(source, target, ids)
+    meant = None if pair is None else [near_name(name) for name in pair]
+    if pair is None or meant is None or None in meant:
+        return
+    guess = ", ".join(str(name) for name in meant)
+    what, must = "The first row", "be an edge, or a header that names source, target[, weight]"
+    hint = f"Did you mean {guess}?"
+    raise origin.wrong(what, must, ", ".join(pair), hint, row=0)
+
+
+FEW = 10
+"""With fewer rows than this, a pair of nodes that occurs once is nothing unusual."""
+
+
+def lonely_first_row(edges: EdgeList, others: Sequence[pa.Array]) -> tuple[str, str] | None:
+    """A first row that may be a header: two words that neither the other rows nor `others` have."""
+    if edges.origin is None or edges.origin.header or len(edges.source) < FEW:
+        return None
+    pair = _first_pair(edges.source, edges.target, edges.ids)
+    if pair is None or not all(is_word(name) for name in pair):
+        return None
+    known = any(pc.any(pc.is_in(pa.array(pair), value_set=ids)).as_py() for ids in others)
+    return None if known else pair
 
 
 def _weights(file: TableFile) -> np.ndarray:

@@ -14,11 +14,11 @@ import pyarrow as pa
 from cpgnn.errors import GraphNotice, must_be
 from cpgnn.graph import Graph
 from cpgnn.io.columns import FeatureColumns
-from cpgnn.io.edges import EdgeList, read_edges
+from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
 from cpgnn.io.features import FeatureRows, read_features, spread
 from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
-from cpgnn.io.labels import LabelRows, read_labels
+from cpgnn.io.labels import LabelRows, class_notices, read_labels
 from cpgnn.io.matrix import Impute, build_matrix
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
 from cpgnn.io.places import StrPath, count, shorten
@@ -88,6 +88,12 @@ def read_graph(
         feature_rows = _features(Path(features), given, impute, one_hot, header, like)
     label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header)
     notices = list(given.notices)
+    named = [rows.ids for rows in (feature_rows, label_rows) if rows and rows.ids is not None]
+    if pair := lonely_first_row(given, named):
+        notices.append(
+            f"{edges}: the first row ({', '.join(pair)}) was read as an edge, though neither name "
+            "occurs again. If it is a header, call its columns source and target."
+        )
 
     ids, X = given.ids, None
     at_features, at_labels = np.arange(len(ids)), np.empty(0, dtype=np.int64)
@@ -98,6 +104,7 @@ def read_graph(
             at_features, ids = extend(ids, feature_rows.ids)
     if label_rows is not None:
         notices += label_rows.origin.notices
+        notices += class_notices(Path(labels or ""), label_rows.class_names, label_rows.codes)
         notices += _compare_labels(label_rows, given, strict_ids)
         at_labels, ids = extend(ids, label_rows.ids)
     if feature_rows is not None:

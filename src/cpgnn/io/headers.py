@@ -9,11 +9,16 @@ The rule. A first line is a header when
     of the names is an id further down, and no cell is a number. (Feature columns may have
     numbers for names, such as `id,2023,2024`.)
 
-Everything else is data: a first edge between two unusual names is never taken for a header.
+(c) its cells are words without a digit, every id further down has a digit, and no cell occurs
+    again in its column: `payer,payee` above `a01,b07`. This is announced.
+
+Everything else is data. A first edge that is a misspelt header (`sorce,target`), or that may be
+one (two words that occur nowhere else), is refused or announced by `cpgnn.io.edges`.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 
@@ -66,11 +71,37 @@ def is_header(
         return True, False
     names = [plain(first[i]) for i in ids if i < len(first)]
     known = all(name in ENDS for name in names) or all(plain(cell) in KNOWN for cell in first)
+    if len(names) == len(ids) and _unlike(first, others, ids):
+        return True, not known
     if len(names) < len(ids) or not known or (has_number and not number_names):
         return False, False
     heads = {first[i] for i in ids if i < len(first)}
     below = {row[i] for row in others for i in ids if i < len(row)}
     return not heads & below, any(name in WEAK for name in names)
+
+
+def _unlike(first: Sequence[str], others: Sequence[Sequence[str]], ids: Sequence[int]) -> bool:
+    """Rule (c): words above ids that all have digits, none of them seen again."""
+    if not others or not all(is_word(cell) for cell in first):
+        return False
+    below = [row[i] for row in others for i in ids if i < len(row)]
+    if not all(any(char.isdigit() for char in cell) for cell in below):
+        return False
+    return not any(first[i] == row[i] for row in others for i in range(min(len(first), len(row))))
+
+
+def is_word(name: str) -> bool:
+    """Letters, perhaps with blanks, dashes or underscores between them; no digit."""
+    return re.fullmatch(r"[^\W\d]([\w .\-]*[^\W])?", name.strip()) is not None and not any(
+        char.isdigit() for char in name
+    )
+
+
+def near_name(name: str) -> str | None:
+    """The common name of an end of an edge that `name` is, or is one slip away from."""
+    strong = sorted(ENDS - WEAK)
+    close = difflib.get_close_matches(plain(name), strong, n=1, cutoff=0.8)
+    return close[0] if close else None
 
 
 def _tells(first: Sequence[str], others: Sequence[Sequence[str]], column: int) -> bool:

@@ -163,9 +163,23 @@ def check_known(
     number = int(unknown.sum())
     if not number:
         return []
+    missing = ids.filter(pa.array(unknown))
+    there = pc.index_in(
+        pc.utf8_trim_whitespace(missing), value_set=pc.utf8_trim_whitespace(graph_ids)
+    )
+    twin = _first(pc.is_valid(there))
+    if twin is not None:
+        raise where.wrong(
+            "Node ids",
+            "differ by more than surrounding spaces",
+            f"{missing[twin].as_py()!r} here and {graph_ids[there[twin].as_py()].as_py()!r} in "
+            f"{graph_path}",
+            "Remove the spaces around the ids.",
+            row=int(np.flatnonzero(unknown)[twin]),
+        )
     first = int(np.flatnonzero(unknown)[0])
     name = shorten(ids[first].as_py())
-    hint = nearly(ids.filter(pa.array(unknown)), graph_ids)
+    hint = nearly(missing, graph_ids)
     if strict or too_many(unknown):
         raise where.wrong(
             "Every id" if strict else "Most ids",

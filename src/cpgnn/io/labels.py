@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced
 from cpgnn.io.ids import as_array, distinct
 from cpgnn.io.origin import Origin
-from cpgnn.io.places import shorten, wrong
+from cpgnn.io.places import count, shorten, wrong
 from cpgnn.io.tables import read_table
+from cpgnn.likeness import alike, stands_for_unknown
 
 SPLITS = ("train", "val", "test")
 
@@ -45,6 +46,26 @@ def read_labels(path: Path, unlabelled: str | None, header: bool | None = None) 
     codes, names = encode_labels(as_array(file.table.column(1)), unlabelled)
     split = encode_split(origin, as_array(file.table.column(2))) if width == 3 else None
     return LabelRows(origin, ids, codes, names, split)
+
+
+def class_notices(path: Path, names: tuple[str, ...], codes: np.ndarray) -> list[str]:
+    """Classes that differ by case or spaces only, or that look like "unknown", with counts."""
+    listed = list(names)
+    counts = np.bincount(codes[codes >= 0], minlength=len(listed))
+    group = alike(listed)
+    notices = []
+    for number in np.unique(group[group >= 0]):
+        same = np.flatnonzero(group == number)
+        shown = ", ".join(f"{listed[i]!r} ({counts[i]:,})" for i in same[:5])
+        notices.append(f"{path}: {shown} count as different classes. Write them in one way.")
+    for i, name in enumerate(listed):
+        if stands_for_unknown(name, listed):
+            rows = count(int(counts[i]), "node")
+            notices.append(
+                f"{path}: {name!r} ({rows}) counts as a class. If it means that the class is not "
+                f"known, use unlabelled={name.strip()!r}."
+            )
+    return notices
 
 
 def encode_labels(values: pa.Array, unlabelled: str | None) -> tuple[np.ndarray, tuple[str, ...]]:
