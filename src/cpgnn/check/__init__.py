@@ -106,6 +106,8 @@ def check(
     compare: train a small CPGNN and MLP on the training and validation labels. Test labels are
         not looked at for that.
     """
+    if begin is not None:
+        begin("looking", 1)
     border = split or _border(graph, seed)
     findings = [
         *([] if rows is None else edge_rows(graph, rows)),

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from cpgnn.check.finding import EXAMPLES, Finding, named, number
 from cpgnn.graph import Graph
 
-BINS = 32
+BINS, BINS_PER_CLASS = 32, 16
 """A column of more values than this is cut into as many parts of equal size."""
-GIVEN_AWAY = 0.9
+GIVEN_AWAY = 0.8
 """A column tells a class if, looking at nothing else, it avoids this share of the errors."""
 LEAST_NODES = 10
 """A class with fewer nodes in either half is not looked at."""
@@ -123,7 +123,7 @@ def column_rates(graph: Graph) -> ColumnRates | None:
     looked_at = np.flatnonzero(least >= LEAST_NODES)
     if len(looked_at) == 0 or len(np.unique(y)) < 2:
         return None
-    cells = _Cells.of(X[rows])
+    cells = _Cells.of(X[rows], max(BINS, BINS_PER_CLASS * c))
     avoided = cells.avoided(y, fitted, c)
     ignored = np.setdiff1d(np.arange(c), looked_at)
     avoided[:, ignored] = -np.inf
@@ -160,7 +160,7 @@ class _Cells:
     num_columns: int
 
     @classmethod
-    def of(cls, X: np.ndarray | sp.csr_array) -> _Cells:
+    def of(cls, X: np.ndarray | sp.csr_array, bins: int = BINS) -> _Cells:
         entries = sp.coo_array(X)
         keep = entries.data != 0
         row, column, value = entries.row[keep], entries.col[keep], entries.data[keep]
@@ -171,11 +171,11 @@ class _Cells:
         size = np.bincount(column, minlength=X.shape[1])
         values = np.bincount(column[new_value], minlength=X.shape[1])
         rank = np.arange(len(column)) - np.repeat(np.cumsum(size) - size, size)
-        tile = rank * BINS // np.maximum(size[column], 1)
+        tile = rank * bins // np.maximum(size[column], 1)
         # Equal values share a part: the one that the first of them falls into.
         tile = tile[np.maximum.accumulate(np.where(new_value, np.arange(len(column)), 0))]
         new_tile = new_column | np.append(True, tile[1:] != tile[:-1])[: len(column)]
-        cut = np.where(values[column] > BINS, new_tile, new_value)
+        cut = np.where(values[column] > bins, new_tile, new_value)
         return cls(row, np.cumsum(cut) - 1, column[cut.astype(bool)], X.shape[1])
 
     def avoided(self, y: np.ndarray, fitted: np.ndarray, c: int) -> np.ndarray:

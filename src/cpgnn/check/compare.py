@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 
 from cpgnn.architecture import Architecture
@@ -14,6 +15,7 @@ from cpgnn.classifier import Begin
 from cpgnn.errors import BeliefOverflowError
 from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
+from cpgnn.metrics import Scored, difference, share
 from cpgnn.selection import Split, stratified_split
 from cpgnn.settings import Settings
 from cpgnn.training import train
@@ -22,10 +24,10 @@ FOLDS = 3
 LEAST_LABELS = 30
 MOST_LABELS = 6000
 """More labelled nodes than this are not needed to tell whether the graph helps."""
-MOST_FIELD = 200_000
-"""Nodes and neighbours that training may touch; labels are left out until it does."""
+MOST_FIELD, MOST_VALUES = 200_000, 2_000_000
+"""Edges of the labelled nodes, and feature values of them and their neighbours, that training may
+touch: seconds. Labels are left out until it does, and so are nodes with a tenth of the edges."""
 SHORT = Settings(pretrain_epochs=100, epochs=200, patience=100)
-RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -34,24 +36,27 @@ class Comparison:
 
     without: str
     """What stands for "without the graph": "MLP" or "largest class"."""
-    accuracy_without: float
-    accuracy_with: float
-    difference: float
-    low: float
-    high: float
-    """95 % interval of the difference."""
-    nodes: int
-    """Labelled nodes, each held out once."""
+    accuracy_without: Scored
+    accuracy_with: Scored
+    difference: Scored
+    """With minus without; 95 % interval by a paired bootstrap over the nodes."""
 
     @property
     def verdict(self) -> str:
-        if self.low > 0:
+        if self.difference.low > 0:
             return "the graph helps"
-        return "the graph hurts" if self.high < 0 else "no clear difference"
+        return "the graph hurts" if self.difference.high < 0 else "no clear difference"
 
     def to_dict(self) -> dict[str, Any]:
-        interval = f"95 %: paired bootstrap over nodes, each held out once ({FOLDS} folds)"
-        return {**asdict(self), "verdict": self.verdict, "interval": interval}
+        return {
+            "without": self.without,
+            "accuracy_without": self.accuracy_without.as_dict(),
+            "accuracy_with": self.accuracy_with.as_dict(),
+            "difference": self.difference.as_dict(),
+            "verdict": self.verdict,
+            "interval": "95 %: Wilson for accuracies; for the difference a paired bootstrap over "
+            f"the labelled nodes, each held out once in {FOLDS} folds, of the models trained here",
+        }
 
 
 def compare(
@@ -87,27 +92,24 @@ def compare(
             without = _predicted(scaled, split, held_out, 0, seed, begin)
         hits[0, fold == k], hits[1, fold == k] = without == y, with_graph == y
     name = "largest class" if graph.features is None else "MLP"
-    low, high = paired_interval(hits[0], hits[1], rng)
-    a, b = (float(row.mean()) for row in hits)
-    return Comparison(name, a, b, b - a, low, high, len(nodes))
-
-
-def paired_interval(
-    without: np.ndarray, with_graph: np.ndarray, rng: np.random.Generator
-) -> tuple[float, float]:
-    """95 % bootstrap interval of the difference of two accuracies on the same nodes."""
-    n = len(without)
-    gained, lost = int((with_graph & ~without).sum()), int((without & ~with_graph).sum())
-    shares = np.array([gained, lost, n - gained - lost]) / n
-    counts = rng.multinomial(n, shares, size=RESAMPLES)
-    low, high = np.quantile((counts[:, 0] - counts[:, 1]) / n, [0.025, 0.975])
-    return float(low), float(high)
+    n = len(nodes)
+    return Comparison(
+        name,
+        share(int(hits[0].sum()), n),
+        share(int(hits[1].sum()), n),
+        difference(hits[1], hits[0], seed),
+    )
 
 
 def _affordable(graph: Graph, nodes: np.ndarray) -> np.ndarray:
-    """As many of these nodes, in their order, as have few enough neighbours in all."""
-    reach = np.cumsum(np.diff(graph.adjacency.indptr)[nodes] + 1)
-    return np.sort(nodes[reach <= MOST_FIELD])
+    """As many of these nodes, in their order, as training can afford."""
+    degrees = np.diff(graph.adjacency.indptr)
+    nodes = nodes[degrees[nodes] <= MOST_FIELD // 10]
+    reach = np.cumsum(degrees[nodes] + 1)
+    X: Any = graph.features
+    values = 1 if X is None else (X.nnz if sp.issparse(X) else X.size) / graph.num_nodes
+    few = (reach <= MOST_FIELD) & (np.minimum(reach, graph.num_nodes) * values <= MOST_VALUES)
+    return np.sort(nodes[few])
 
 
 def _folds(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

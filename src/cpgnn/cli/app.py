@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import typer
 
 from cpgnn import __version__
-from cpgnn.cli import datasets, demo, fit, generate, predict, reproduce, stats, table
+from cpgnn.cli import check, datasets, demo, fit, generate, predict, reproduce, stats, table
 
 app = typer.Typer(
     help="Classify the nodes of a graph, whether its edges join like with like or opposites.",
@@ -36,6 +36,7 @@ def top(
 
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
+app.command("check")(check.check)
 app.command("stats")(stats.stats)
 app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)

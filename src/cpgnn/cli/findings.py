@@ -1,0 +1,78 @@
+"""What `cpgnn check` prints."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from cpgnn.check import CheckReport, Finding
+from cpgnn.check.finding import SEVERITIES, number
+from cpgnn.cli.printing import console, show, table
+
+STYLES = {"problem": "bold red", "risk": "bold yellow", "note": "bold"}
+
+
+def print_json(report: CheckReport) -> None:
+    print(json.dumps(report.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_report(report: CheckReport) -> None:
+    """The findings, worst first; then whether the graph helps."""
+    to = console()
+    of = [f.severity for f in report.findings]
+    counts = ", ".join(number(of.count(kind), kind) for kind in SEVERITIES)
+    features = number(report.features, "feature") if report.features else "no features"
+    to.print(
+        f"{counts}, in {number(report.nodes, 'node')} ({report.labelled:,} labelled), "
+        f"{number(report.edges, 'edge')}, {number(report.classes, 'class', 'classes')}, {features}."
+    )
+    for finding in report.findings:
+        _print(to, finding)
+    to.print()
+    _print_worth(to, report)
+    to.print()
+    to.print("Clean: no problem, no risk." if report.clean else "Not clean: see above.")
+
+
+def _print(to: Console, finding: Finding) -> None:
+    to.print()
+    to.print(Text(f"{finding.severity.capitalize()}: {finding.title}", STYLES[finding.severity]))
+    lines = [finding.detail]
+    if finding.nodes:
+        lines.append(f"For example: {', '.join(finding.nodes)}")
+    lines.append(f"To do: {finding.advice}")
+    for line in lines:
+        to.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
+
+
+def _print_worth(to: Console, report: CheckReport) -> None:
+    made = table("", "", title="Does the graph help?")
+    made.show_header = False
+    like, found = report.likeness, report.comparison
+    rows = [
+        ("edges within a class (edge homophily)", like.edge_homophily),
+        ("neighbours of a node's class (node homophily)", like.node_homophily),
+        ("the same beyond chance (adjusted homophily)", like.adjusted_homophily),
+        ("what a neighbour's class tells (label informativeness)", like.label_informativeness),
+    ]
+    if found is not None:
+        rows.append((f"accuracy without the graph ({found.without})", found.accuracy_without.value))
+        rows.append(("accuracy with the graph (CPGNN)", found.accuracy_with.value))
+    for name, value in rows:
+        made.add_row(name, "–" if np.isnan(value) else f"{value:.3f}")
+    show(to, made)
+    if found is None:
+        to.print(f"Not compared with and without the graph: {report.not_compared}.")
+        return
+    gain = found.difference
+    to.print(
+        f"{found.verdict.capitalize()}: {100 * gain.value:+.1f} points of accuracy, 95 % interval "
+        f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f} (paired bootstrap over {gain.n:,} "
+        "labelled nodes, each held out once, of models trained briefly)."
+    )
+    if found.without != "MLP":
+        to.print("Without features an MLP has nothing to go by, so the largest class stands in.")

@@ -1,0 +1,116 @@
+"""Findings about edges, each with a case that has it and one that has not."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from cpgnn import Graph
+from cpgnn.check.structure import connections, edge_rows
+
+
+def codes(findings):
+    return {finding.code: finding for finding in findings}
+
+
+def of_rows(pairs, weights=None):
+    rows = np.array(pairs).T
+    with pytest.warns() if len(set(map(frozenset, pairs))) < len(pairs) else _quiet():
+        graph = Graph.from_edges(*rows, weights=weights, node_ids=list("abcd"))
+    return codes(edge_rows(graph, rows))
+
+
+class _quiet:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+
+def test_rows_in_one_direction_or_all_in_both_are_fine():
+    assert not of_rows([(0, 1), (1, 2), (2, 3)])
+    assert not of_rows([(0, 1), (1, 0), (1, 2), (2, 1)])
+
+
+def test_repeated_rows():
+    found = of_rows([(0, 1), (1, 2), (0, 1), (0, 1)])
+    assert set(found) == {"repeated-edges"}
+    assert found["repeated-edges"].count == 2
+    assert found["repeated-edges"].severity == "risk"
+    assert found["repeated-edges"].nodes == ("a", "b")
+
+
+def test_some_edges_in_one_direction_and_others_in_both():
+    found = of_rows([(0, 1), (1, 0), (1, 2), (3, 2)])
+    assert set(found) == {"one-direction-edges"}
+    assert found["one-direction-edges"].count == 2
+    assert set(found["one-direction-edges"].nodes) == {"b", "c", "d"}
+    assert "1 in both" in found["one-direction-edges"].detail
+    assert found["one-direction-edges"].severity == "risk"
+
+
+def test_with_weights_both_directions_count_twice():
+    found = of_rows([(0, 1), (1, 0), (1, 2)], weights=[2.0, 2.0, 2.0])
+    assert found["one-direction-edges"].severity == "problem"
+    assert "count twice" in found["one-direction-edges"].detail
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_row_counts_by_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 8, (2, 30))
+    graph = Graph.from_edges([0], [1], num_nodes=8)
+    found = codes(edge_rows(graph, rows))
+    pairs = [(u, v) for u, v in rows.T.tolist() if u != v]
+    assert found["repeated-edges"].count == len(pairs) - len(set(pairs))
+    one_way = {(u, v) for u, v in pairs if (v, u) not in pairs}
+    assert found["one-direction-edges"].count == len(one_way)
+
+
+def test_self_loops():
+    with pytest.warns(match="self-loop"):
+        graph = Graph.from_edges([0, 1, 2], [1, 1, 2], node_ids=list("abc"))
+    found = codes(connections(graph))["self-loops"]
+    assert (found.count, found.nodes, found.severity) == (2, ("b", "c"), "note")
+    assert "self-loops" not in codes(connections(Graph.from_edges([0], [1])))
+
+
+def test_isolated_nodes_matter_more_without_features():
+    graph = Graph.from_edges([0], [1], num_nodes=3, node_ids=list("abc"))
+    found = codes(connections(graph))["isolated-nodes"]
+    assert (found.count, found.nodes, found.severity) == (1, ("c",), "risk")
+    found = codes(connections(graph.with_features(np.eye(3))))["isolated-nodes"]
+    assert found.severity == "note"
+    assert "isolated-nodes" not in codes(connections(Graph.from_edges([0], [1])))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_components_as_networkx_counts_them(seed):
+    there = nx.gnm_random_graph(60, 45, seed=seed)
+    parts = [part for part in nx.connected_components(there) if len(part) > 1]
+    labelled = max(parts, key=len)
+    y = np.array([0 if v in labelled else -1 for v in range(60)])
+    y[min(labelled)] = 1
+    graph = Graph.from_edges(*np.array(there.edges).T, num_nodes=60, labels=y)
+    found = codes(connections(graph))
+    assert found["components"].count == len(parts)
+    assert f"largest has {len(labelled)} of 60" in found["components"].detail
+    dark = found["parts-without-labels"]
+    assert dark.count == sum(len(part) for part in parts) - len(labelled)
+    assert dark.severity == "risk"
+
+
+def test_one_component_is_fine():
+    graph = Graph.from_edges([0, 1], [1, 2], labels=[0, 1, -1])
+    assert not connections(graph)
+
+
+def test_hubs():
+    center = np.zeros(150, dtype=int)
+    star = Graph.from_edges(center, np.arange(1, 151))
+    found = codes(connections(star))["hubs"]
+    assert (found.count, found.nodes) == (1, ("0",))
+    assert found.severity == "note"
+    assert not connections(Graph.from_edges(center[:50], np.arange(1, 51)))
