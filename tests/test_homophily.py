@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from cpgnn.errors import GraphNotice
 from cpgnn.graph import Graph
-from cpgnn.homophily import class_edge_counts, compatibility_matrix, homophily_ratio
+from cpgnn.homophily import (
+    adjusted_homophily,
+    class_edge_counts,
+    compatibility_matrix,
+    homophily_ratio,
+    label_informativeness,
+    node_homophily,
+)
 from toys import Toy, toy, toys
 
 
@@ -87,3 +94,46 @@ def test_self_loops_change_nothing_where_there_are_none():
     np.testing.assert_array_equal(
         compatibility_matrix(graph), compatibility_matrix(graph, self_loops=True)
     )
+
+
+@given(toys(c=3, density=0.5))
+def test_measures_of_likeness_from_dense_arrays(toy):
+    """Each by its definition, as sums over ordered pairs of joined nodes."""
+    A, y = toy.A, toy.y
+    graph = toy.graph
+    total = A.sum()
+    if not total:
+        assert np.isnan(adjusted_homophily(graph))
+        return
+    same = (y[:, None] == y[None, :]).astype(float)
+    shares = [(A[v] * same[v]).sum() / A[v].sum() for v in range(toy.n) if A[v].sum() > 0]
+    assert node_homophily(graph) == pytest.approx(np.mean(shares))
+    degree = A.sum(axis=1)
+    chance = sum((degree[y == k].sum() / total) ** 2 for k in range(3))
+    h = (A * same).sum() / total
+    if chance < 1:
+        assert adjusted_homophily(graph) == pytest.approx((h - chance) / (1 - chance))
+    p = np.array([degree[y == k].sum() / total for k in range(3)])
+    entropy = -sum(q * np.log(q) for q in p if q > 0)
+    information = 0.0
+    for i in range(3):
+        for j in range(3):
+            joint = A[np.ix_(y == i, y == j)].sum() / total
+            if joint > 0:
+                information += joint * np.log(joint / (p[i] * p[j]))
+    if entropy > 0:
+        assert label_informativeness(graph) == pytest.approx(information / entropy, abs=1e-9)
+
+
+def test_ends_of_the_measures():
+    """Two classes that only meet each other: no homophily, full information. And the opposite."""
+    across = Graph.from_edges([0, 1, 0], [2, 3, 3], labels=[0, 0, 1, 1])
+    assert adjusted_homophily(across) == pytest.approx(-1)
+    assert label_informativeness(across) == pytest.approx(1)
+    assert node_homophily(across) == 0
+    within = Graph.from_edges([0, 2], [1, 3], labels=[0, 0, 1, 1])
+    assert adjusted_homophily(within) == label_informativeness(within) == pytest.approx(1)
+    assert node_homophily(within) == 1
+    everywhere = Graph.from_edges([0, 0, 1, 1], [2, 3, 2, 3], labels=[0, 1, 0, 1])
+    assert label_informativeness(everywhere) == pytest.approx(0, abs=1e-12)
+    assert adjusted_homophily(everywhere) == pytest.approx(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -16,17 +18,10 @@ def codes(findings):
 
 def of_rows(pairs, weights=None):
     rows = np.array(pairs).T
-    with pytest.warns() if len(set(map(frozenset, pairs))) < len(pairs) else _quiet():
+    repeats = len(set(map(frozenset, pairs))) < len(pairs)
+    with pytest.warns() if repeats else nullcontext():
         graph = Graph.from_edges(*rows, weights=weights, node_ids=list("abcd"))
     return codes(edge_rows(graph, rows))
-
-
-class _quiet:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return None
 
 
 def test_rows_in_one_direction_or_all_in_both_are_fine():

@@ -1,0 +1,68 @@
+"""`cpgnn check` over files: exit codes, words and JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+
+from cpgnn import Settings
+
+
+def test_clean_files(cpgnn, files):
+    command = ("check", "edges.csv", "--labels", "labels.csv", "--features", "features.csv")
+    done = cpgnn(*command, "--no-compare")
+    assert done.code == 0, done.out + done.err
+    assert "0 problems, 0 risks" in done.out
+    assert "Clean" in done.out
+
+
+def test_findings_and_their_exit_code(cpgnn, files):
+    edges = pd.read_csv("edges.csv", dtype=str)
+    pd.concat([edges, edges[:3]]).to_csv("edges.csv", index=False)
+    labels = pd.read_csv("labels.csv", dtype=str)
+    labels.loc[:10, "label"] = "?"
+    labels.to_csv("labels.csv", index=False)
+    command = ("check", "edges.csv", "--labels", "labels.csv", "--no-compare")
+    done = cpgnn(*command)
+    assert done.code == 1
+    assert "Risk: The same edge is listed more than once" in done.out
+    assert "3 rows repeat" in done.out
+    assert "use --unlabelled '?'" in done.out
+    assert "Not clean" in done.out
+
+    done = cpgnn(*command, "--format", "json")
+    assert done.code == 1
+    report = json.loads(done.out)
+    codes = {finding["code"]: finding for finding in report["findings"]}
+    assert codes["repeated-edges"]["count"] == 3
+    assert codes["placeholder-class"]["nodes"][0] == "000"
+    assert report["not_compared"] == "it was not asked for"
+
+    done = cpgnn(*command, "--format", "json", "--unlabelled", "?")
+    assert "placeholder-class" not in done.out
+
+
+def test_the_comparison_is_printed(cpgnn, files, monkeypatch):
+    few = Settings(pretrain_epochs=10, epochs=10)
+    monkeypatch.setattr("cpgnn.check.compare.SHORT", few)
+    pd.DataFrame({"id": [f"{i:03d}" for i in range(80)], "label": ["buyer", "seller"] * 40}).to_csv(
+        "labels.csv", index=False
+    )
+    done = cpgnn("check", "edges.csv", "--labels", "labels.csv", "--features", "features.csv")
+    assert done.code == 0, done.out
+    assert "accuracy without the graph (MLP)" in done.out
+    assert "95 % interval" in done.out
+
+
+def test_unreadable(cpgnn, files):
+    assert cpgnn("check", "nothing.csv").code == 2
+    done = cpgnn("check", "edges.csv", "--format", "xml")
+    assert done.code == 2
+    assert "'--format' must be text or json" in done.err
+
+
+def test_without_labels(cpgnn, files):
+    done = cpgnn("check", "edges.csv")
+    assert done.code == 1
+    assert "There are not two classes to tell apart" in done.out
