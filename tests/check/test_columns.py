@@ -25,7 +25,7 @@ def test_constant_columns(sparse):
     X[:, 1], X[:, 3] = 0, 7
     (found,) = constant_columns(with_features(X, sparse=sparse))
     assert (found.count, found.severity) == (2, "note")
-    assert "columns 2, 4." in found.detail
+    assert "column 2, column 4." in found.detail
     assert not constant_columns(with_features(NOISE, sparse=sparse))
     (found,) = constant_columns(with_features(np.ones((300, 2)), sparse=sparse))
     assert found.severity == "problem"
@@ -41,7 +41,7 @@ def test_constant_columns(sparse):
 def test_a_column_with_the_label(column, sparse):
     (found,) = given_away(with_features(np.c_[NOISE, column], sparse=sparse))
     assert (found.code, found.severity, found.count) == ("labels-in-features", "problem", 1)
-    assert "Column 5" in found.detail
+    assert "column 5 alone avoids" in found.detail
 
 
 def test_one_hot_labels_and_a_single_class():
@@ -50,6 +50,15 @@ def test_one_hot_labels_and_a_single_class():
     (found,) = given_away(with_features(np.c_[NOISE, Y == 1]))
     assert (found.severity, found.count) == ("risk", 1)
     assert "'1'" in found.title
+
+
+def test_columns_by_their_names():
+    names = ["age", "size", "wealth", "speed", "answer"]
+    graph = Graph.from_edges(
+        [0], [1], num_nodes=300, labels=Y, features=np.c_[NOISE, Y], feature_names=names
+    )
+    (found,) = given_away(graph)
+    assert "'answer' alone avoids" in found.detail
 
 
 def test_honest_features_are_fine():

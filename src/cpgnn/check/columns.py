@@ -35,7 +35,7 @@ def constant_columns(graph: Graph) -> list[Finding]:
             "No feature varies" if every else "Some features never vary",
             f"{len(constant):,} of {number(X.shape[1], 'column')} "
             f"{'has' if len(constant) == 1 else 'have'} one value for all nodes: "
-            f"{_columns(constant)}.",
+            f"{_columns(graph, constant)}.",
             "Leave the features out (--features), or look for what went wrong when they were made."
             if every
             else "Nothing; they may be left out.",
@@ -76,7 +76,7 @@ def given_away(graph: Graph) -> list[Finding]:
             "problem" if all_told else "risk",
             "labels-in-features",
             f"Single features give {whom} away",
-            f"{_columns(best[order]).capitalize()}. Alone, column {top + 1} avoids "
+            f"Suspicious: {_columns(graph, best[order])}. {_name(graph, top)} alone avoids "
             f"{rates.avoided[top].max():.0%} of the errors of always naming the more frequent "
             f"answer, on nodes it was not fitted to (with shuffled labels at most "
             f"{max(rates.by_chance, 0):.0%}).",
@@ -88,12 +88,17 @@ def given_away(graph: Graph) -> list[Finding]:
     ]
 
 
-def _columns(columns: np.ndarray) -> str:
-    """ "columns 3, 7 and 2 more", counted from 1, the id column left out."""
-    shown = ", ".join(str(j + 1) for j in columns[:EXAMPLES])
+def _columns(graph: Graph, columns: np.ndarray) -> str:
+    """ "'age', 'size' and 2 more"."""
+    shown = ", ".join(_name(graph, int(j)) for j in columns[:EXAMPLES])
     rest = len(columns) - EXAMPLES
-    more = f" and {rest:,} more" if rest > 0 else ""
-    return f"column{'s' if len(columns) > 1 else ''} {shown}{more}"
+    return shown + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def _name(graph: Graph, column: int) -> str:
+    """What the owner calls it; else its number, from 1, the id column left out."""
+    names = graph.feature_names
+    return f"column {column + 1}" if names is None else repr(names[column])
 
 
 @dataclass(frozen=True, eq=False)
