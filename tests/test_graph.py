@@ -487,7 +487,7 @@ REFUSED = {
     ),
     "missing feature row": (
         lambda: Graph.from_pandas(EDGES, features=pd.DataFrame({"f": [1.0]}, ["a"])),
-        "'features' must have one row for each of the 2 nodes. Got 1 rows.",
+        "'features' must have one row for each of the 2 nodes. Got none for 'b'.",
     ),
     "number of labels": (
         lambda: Graph.from_edges([0], [1], num_nodes=2, labels=[0]),
@@ -523,7 +523,7 @@ REFUSED = {
     ),
     "columns of labels": (
         lambda: Graph.from_pandas(EDGES, EDGES.assign(w=1)),
-        "'labels' must have 2 columns: id, label. Got (1, 3).",
+        "'labels' must have the columns id, label; or one column and node ids in the index.",
     ),
     "labelled twice": (
         lambda: Graph.from_pandas(EDGES, pd.Series([0, 1], index=["a", "a"])),

@@ -200,19 +200,6 @@ def _known(values: np.ndarray) -> np.ndarray:
     return known
 
 
-def label_columns(labels: pd.DataFrame | pd.Series | None) -> tuple[np.ndarray, np.ndarray]:
-    if labels is None:
-        return np.empty(0, dtype=object), np.empty(0, dtype=object)
-    if isinstance(labels, pd.DataFrame):
-        if labels.shape[1] != 2:
-            raise must_be("'labels'", "have 2 columns: id, label", labels.shape)
-        labels = pd.Series(labels.iloc[:, 1].to_numpy(), index=labels.iloc[:, 0].to_numpy())
-    if not labels.index.is_unique:
-        twice = labels.index[labels.index.duplicated()][0]
-        raise must_be("'labels'", "name each node once", f"{twice!r} twice")
-    return labels.index.to_numpy(), labels.to_numpy()
-
-
 def pyg_features(X: Any) -> Any:
     if X.layout is not None and str(X.layout) != "torch.strided":
         csr = X.to_sparse_csr().cpu()

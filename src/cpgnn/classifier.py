@@ -120,8 +120,9 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         split: Split | None = None,
         begin: Begin | None = None,
     ) -> CPGNNClassifier:
-        """Learns from the labels of the graph, or from `y` (one label a node; -1, None or NaN:
-        unknown). With a `split`, only its training and validation labels are looked at."""
+        """Learns from the labels of the graph, or from `y` (one label a node, or a Series indexed
+        by node id; -1, None or NaN: unknown). With a `split`, only its training and validation
+        labels are looked at."""
         graph = _as_graph(graph)
         if y is not None:
             graph = graph.with_labels(y)

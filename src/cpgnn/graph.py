@@ -23,13 +23,13 @@ from cpgnn.border import (
     as_positions,
     as_weights,
     count_nodes,
-    label_columns,
     normalized,
     pyg_features,
     repeated_rows,
     simple_adjacency,
 )
 from cpgnn.errors import must_be, notify
+from cpgnn.frames import by_node, check_alike, keyed, label_series
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -161,7 +161,12 @@ class Graph:
         return replace(self, features=X, feature_names=self.feature_names if same else None)
 
     def with_labels(self, labels: Any, class_names: Sequence[Hashable] | None = None) -> Graph:
-        """The same graph with other labels: class indices with `class_names`, else values."""
+        """The same graph with other labels: class indices with `class_names`, else values.
+
+        A Series whose index holds node ids is matched by them; nodes it leaves out are unknown.
+        """
+        if isinstance(labels, pd.Series):
+            labels = by_node(labels, self.node_ids)
         codes, names = as_labels(labels, self.num_nodes, class_names)
         return replace(self, labels=codes, class_names=names)
 
@@ -268,37 +273,44 @@ class Graph:
     ) -> Graph:
         """A graph from tables: edges (source, target[, weight]), labels (id, label), features.
 
-        Columns count by position; a Series of labels and a frame of features are indexed by node
-        id. The nodes are the union of all ids, in the order of their first appearance.
+        Node ids of labels and features are the first column if it is called `id`, else the index.
+        The nodes are the union of all ids, in the order of their first appearance.
         """
         if edges.shape[1] not in (2, 3):
             raise must_be("'edges'", "have 2 or 3 columns: source, target[, weight]", edges.shape)
-        label_ids, label_values = label_columns(labels)
-        parts = [edges.iloc[:, 0], edges.iloc[:, 1], pd.Series(label_ids)]
+        given = label_series(labels)
+        parts = {"'edges'": pd.concat([edges.iloc[:, 0], edges.iloc[:, 1]], ignore_index=True)}
+        if labels is not None:
+            parts["'labels'"] = given.index.to_series()
         if features is not None:
-            parts.append(features.index.to_series())
-        parts = [part for part in parts if len(part)]
-        every = pd.concat(parts, ignore_index=True) if parts else pd.Series(dtype=object)
+            feature_ids, features = keyed("'features'", features)
+            parts["'features'"] = feature_ids.to_series()
+        parts = {name: part for name, part in parts.items() if len(part)}
+        every = pd.concat(parts.values(), ignore_index=True) if parts else pd.Series(dtype=object)
         codes, ids = pd.factorize(every, use_na_sentinel=True)
         if (codes < 0).any():
             raise must_be("A node id", "not be missing", "an empty id in edges, labels or features")
         m, n = len(edges), len(ids)
         index = pd.Index(ids)
+        check_alike(parts, index)
         values = np.full(n, None, dtype=object)
-        values[index.get_indexer(pd.Index(label_ids))] = label_values
-        X = None
+        values[index.get_indexer(given.index)] = given.to_numpy()
+        X = names = None
         if features is not None:
-            if len(features) != n or not features.index.is_unique:
-                raise must_be(
-                    "'features'", f"have one row for each of the {n} nodes", f"{len(features)} rows"
-                )
-            X = features.reindex(index).to_numpy()
+            rows = feature_ids.get_indexer(index) if feature_ids.is_unique else np.full(n, -1)
+            if (rows < 0).any():
+                got = f"none for {ids[rows < 0][0]!r}" if feature_ids.is_unique else "an id twice"
+                raise must_be("'features'", f"have one row for each of the {n} nodes", got)
+            X = features.to_numpy()[rows]
+            names = [str(name) for name in features.columns]
+            names = names if len(set(names)) == len(names) else None
         return cls.from_edges(
             codes[:m],
             codes[m : 2 * m],
             weights=edges.iloc[:, 2].to_numpy() if edges.shape[1] == 3 else None,
             num_nodes=n,
             features=X,
+            feature_names=names,
             labels=values,
             node_ids=index,
         )

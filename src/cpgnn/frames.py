@@ -1,0 +1,100 @@
+"""Tables of pandas on their way into a `Graph`: which column or index holds the node ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cpgnn.errors import must_be
+
+ID_NAMES = frozenset(("id", "ids", "node", "node_id", "nodeid", "node id", "vertex", "name", "key"))
+
+
+def keyed(what: str, table: pd.DataFrame) -> tuple[pd.Index, pd.DataFrame]:
+    """The node ids of a table and its other columns.
+
+    The ids are the first column if it is called `id` (or alike), else the index. Where both seem
+    to hold ids, that is an error.
+    """
+    first = str(table.columns[0]).strip().lower() if table.shape[1] else ""
+    if first not in ID_NAMES:
+        return table.index, table
+    if _tells_ids(table.index):
+        raise must_be(
+            f"{what}",
+            "have its node ids in the first column or in the index",
+            f"a column {table.columns[0]!r} and an index of {table.index.dtype}",
+            "Try .reset_index(drop=True), or .drop(columns=…).",
+        )
+    return pd.Index(table.iloc[:, 0], tupleize_cols=False), table.iloc[:, 1:]
+
+
+def label_series(labels: pd.DataFrame | pd.Series | None) -> pd.Series:
+    """Labels by node id, from a Series, or a table with one column of labels (see `keyed`)."""
+    if labels is None:
+        return pd.Series(dtype=object)
+    if isinstance(labels, pd.DataFrame):
+        ids, rest = keyed("'labels'", labels)
+        if rest.shape[1] == 2 and not _tells_ids(labels.index):  # id and label under other names
+            ids, rest = pd.Index(labels.iloc[:, 0], tupleize_cols=False), labels.iloc[:, 1:]
+        if rest.shape[1] != 1:
+            must = "have the columns id, label; or one column and node ids in the index"
+            raise must_be("'labels'", must, ", ".join(map(str, labels.columns)))
+        labels = pd.Series(rest.iloc[:, 0].to_numpy(), index=ids)
+    if not labels.index.is_unique:
+        twice = labels.index[labels.index.duplicated()][0]
+        raise must_be("'labels'", "name each node once", f"{twice!r} twice")
+    return labels
+
+
+def check_alike(parts: dict[str, pd.Series], ids: pd.Index) -> None:
+    """Refuse ids that are numbers in one table and text in another, or differ by spaces only."""
+    kinds = {name: pd.api.types.infer_dtype(part, skipna=True) for name, part in parts.items()}
+    numbers = [name for name, kind in kinds.items() if kind == "integer"]
+    text = [name for name, kind in kinds.items() if kind == "string"]
+    if numbers and text:
+        raise must_be(
+            "Node ids",
+            "be all numbers or all text",
+            f"numbers in {', '.join(numbers)} and text in {', '.join(text)}",
+            "Try .astype(str), or read the files with dtype=str.",
+        )
+    if text and not numbers:
+        trimmed = ids.astype(str).str.strip()
+        twice = trimmed.duplicated()
+        if twice.any():
+            name = trimmed[twice][0]
+            both = " and ".join(repr(i) for i in ids[trimmed == name][:2])
+            hint = "Remove the spaces: .str.strip()."
+            raise must_be("Node ids", "differ by more than surrounding spaces", both, hint)
+
+
+def by_node(labels: pd.Series, node_ids: pd.Index) -> Any:
+    """Labels in the order of the nodes: by id where the index holds ids, else by position."""
+    index, n = labels.index, len(node_ids)
+    if index.equals(node_ids):
+        return labels
+    counted = isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(labels)))
+    found = node_ids.get_indexer(index) if index.is_unique else np.full(len(labels), -1)
+    every = bool((found >= 0).all())
+    if counted and not every:
+        return labels  # 0, 1, 2, … that are no ids: positions
+    hint = "Try y.to_numpy() for one label a node in their order, or an index of node ids."
+    if counted:
+        must = "tell whether its index holds node ids or positions"
+        raise must_be("The index of 'y'", must, f"0 … {len(labels) - 1}, which are both", hint)
+    if not every:
+        got = f"{index[found < 0][0]!r}, and no such node" if index.is_unique else "an id twice"
+        raise must_be("The index of 'y'", "hold node ids, each once", got, hint)
+    if len(labels) == n:
+        return labels.iloc[np.argsort(found)]
+    values = np.full(n, None, dtype=object)
+    values[found] = labels.to_numpy(dtype=object)
+    return values
+
+
+def _tells_ids(index: pd.Index) -> bool:
+    """Whether an index was made on purpose: it has a name, or is not of integers."""
+    return index.name is not None or not pd.api.types.is_integer_dtype(index.dtype)

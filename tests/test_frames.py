@@ -1,0 +1,87 @@
+"""Node ids of pandas tables: which column or index, one type, no spaces, labels by id."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cpgnn.errors import InputError
+from cpgnn.graph import Graph
+
+EDGES = pd.DataFrame({"source": ["b", "c"], "target": ["a", "a"]})  # nodes: b, c, a
+FEATURES = pd.DataFrame({"id": ["a", "b", "c"], "age": [1.0, 2, 3], "size": [4.0, 5, 6]})
+LABELS = pd.DataFrame({"id": ["a", "c"], "label": ["x", "y"]})
+
+
+@pytest.mark.parametrize("features", [FEATURES, FEATURES.set_index("id"), FEATURES[::-1]])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LABELS,
+        LABELS.set_index("id"),
+        LABELS.set_index("id")["label"],
+        LABELS.rename(columns={"id": "who", "label": "what"}),
+        pd.DataFrame({"id": ["a", "b", "c"], "label": ["x", None, "y"]})[::2],
+    ],
+)
+def test_ids_in_the_first_column_or_in_the_index(labels, features):
+    graph = Graph.from_pandas(EDGES, labels, features)
+    assert graph.node_ids.tolist() == ["b", "c", "a"]
+    assert graph.features.tolist() == [[2, 5], [3, 6], [1, 4]]
+    assert graph.feature_names == ("age", "size")
+    assert graph.labels.tolist() == [-1, 1, 0]
+
+
+def test_ids_in_both_are_refused():
+    table = FEATURES.set_index(pd.Index(["p", "q", "r"]))
+    with pytest.raises(InputError, match="in the first column or in the index"):
+        Graph.from_pandas(EDGES, features=table)
+    with pytest.raises(InputError, match="in the first column or in the index"):
+        Graph.from_pandas(EDGES, LABELS.set_index(pd.Index(["p", "q"])))
+
+
+def test_numbers_and_text_do_not_mix():
+    edges = pd.DataFrame({"source": [1, 2], "target": [2, 3]})
+    with pytest.raises(InputError, match=r"numbers in 'edges' and text in 'labels'.*astype\(str\)"):
+        Graph.from_pandas(edges, pd.Series({"1": "x", "2": "y"}))
+
+
+def test_spaces_are_no_difference():
+    with pytest.raises(InputError, match=r"more than surrounding spaces. Got 'a' and 'a '"):
+        Graph.from_pandas(EDGES, pd.Series({"a ": "x"}))
+
+
+def test_a_node_without_features_is_named():
+    with pytest.raises(InputError, match="none for 'b'"):
+        Graph.from_pandas(EDGES, features=FEATURES.drop(index=1))
+
+
+def test_a_series_is_matched_by_node_id():
+    graph = Graph.from_pandas(EDGES)
+    y = pd.Series({"a": 5, "b": 3, "c": 4})
+    assert np.array(graph.with_labels(y).class_names)[graph.with_labels(y).labels].tolist() == [
+        3,
+        4,
+        5,
+    ]
+    part = graph.with_labels(pd.Series({"a": 5, "c": 4}))
+    assert part.class_names == (4, 5)
+    assert part.labels.tolist() == [-1, 0, 1]
+
+
+def test_a_series_without_ids_goes_by_position():
+    graph = Graph.from_pandas(EDGES)
+    assert graph.with_labels(pd.Series([7, 8, 9])).labels.tolist() == [0, 1, 2]
+    ring = Graph.from_edges([0, 1, 2], [1, 2, 0])
+    assert ring.with_labels(pd.Series([7, 8, 9])).labels.tolist() == [0, 1, 2]
+
+
+def test_where_nobody_can_tell_a_series_is_refused():
+    shuffled = Graph.from_pandas(pd.DataFrame({"source": [2, 0], "target": [1, 2]}))
+    with pytest.raises(InputError, match="holds node ids or positions"):
+        shuffled.with_labels(pd.Series([7, 8, 9]))
+    with pytest.raises(InputError, match="'d', and no such node"):
+        Graph.from_pandas(EDGES).with_labels(pd.Series({"a": 1, "b": 2, "d": 3}))
+    with pytest.raises(InputError, match="no such node"):
+        Graph.from_pandas(EDGES).with_labels(pd.Series([7, 8, 9], index=[4, 2, 6]))
