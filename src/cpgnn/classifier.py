@@ -118,11 +118,13 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y: Any = None,
         *,
         split: Split | None = None,
+        scaler: FeatureScaler | None = None,
         begin: Begin | None = None,
     ) -> CPGNNClassifier:
         """Learns from the labels of the graph, or from `y` (one label a node, or a Series indexed
         by node id; -1, None or NaN: unknown). With a `split`, only its training and validation
-        labels are looked at."""
+        labels are looked at. A `scaler` is given where the graph is a part of a larger one, whose
+        features it fits."""
         graph = _as_graph(graph)
         if y is not None:
             graph = graph.with_labels(y)
@@ -135,7 +137,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings = settings.but(positive=graph.class_names.index(self.positive))
         split = split or stratified_split(graph.labels, validation=self.validation, seed=self.seed)
         _check_classes(graph, split)
-        self.scaler_ = FeatureScaler.fit(graph, settings.feature_scaling)
+        self.scaler_ = scaler or FeatureScaler.fit(graph, settings.feature_scaling)
         scaled = self.scaler_(graph)
         begin = begin or (lambda name, epochs: None)
         held = split.val[:0]

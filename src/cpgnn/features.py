@@ -39,13 +39,21 @@ class FeatureScaler:
         X = X.astype(np.float64) if sparse else X
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         square = X.power(2) if sparse else np.square(X, dtype=np.float64)
-        variance = np.asarray(square.mean(axis=0)).ravel() - mean**2
-        std = np.sqrt(np.maximum(variance, 0))
+        return cls.from_moments(mean, np.asarray(square.mean(axis=0)).ravel(), centred=not sparse)
+
+    @classmethod
+    def from_moments(
+        cls, mean: np.ndarray, square: np.ndarray, *, centred: bool = True
+    ) -> FeatureScaler:
+        """ "standard" from E[x] and E[x²] of every column, float64 [F].
+
+        A sparse matrix is not centred: subtracting the mean would fill it.
+        """
+        std = np.sqrt(np.maximum(square - mean**2, 0))
         std[std <= 1e-7 * np.abs(mean)] = 1.0  # a constant column says nothing: keep it at 0
         std[std == 0] = 1.0
-        if sparse:  # subtracting the mean would fill the matrix
-            mean[:] = 0.0
-        return cls("standard", F, mean.astype(np.float32), std.astype(np.float32))
+        kept = mean if centred else np.zeros_like(mean)
+        return cls("standard", len(mean), kept.astype(np.float32), std.astype(np.float32))
 
     def __call__(self, graph: Graph) -> Graph:
         """The graph with scaled features."""

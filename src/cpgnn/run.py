@@ -20,6 +20,7 @@ from cpgnn.blind import WithoutGraph, graph_blind_proba
 from cpgnn.classifier import Begin, CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.errors import InputError, NumericalNotice, must_be
+from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix
 from cpgnn.io import (
@@ -56,7 +57,11 @@ class Run:
 
     @property
     def graph(self) -> Graph:
-        return self.classifier.graph_
+        graph: Graph | None = getattr(self.classifier, "graph_", None)
+        if graph is None:
+            hint = "Give the edges and features of the graph to predict."
+            raise must_be("The run", "have the graph it was fitted on", "none", hint)
+        return graph
 
 
 def fit_run(
@@ -75,14 +80,31 @@ def fit_run(
     With `refit`, the epochs that validation chose are repeated on all labels, for the predictions
     only: the scores stay those of the model that did not see the test labels.
     """
-    out = Path(out)
     check_free(out)
+    run = train_run(
+        loaded, classifier, test=test, positive=positive, refit=refit, begin=begin
+    )
+    write_run(run, out, options or {})
+    return run
+
+
+def train_run(
+    loaded: LoadedGraph,
+    classifier: CPGNNClassifier,
+    *,
+    test: float = 0.2,
+    positive: str | None = None,
+    refit: bool = False,
+    scaler: FeatureScaler | None = None,
+    begin: Begin | None = None,
+) -> Run:
+    """`fit_run` but for the writing; `scaler` as in `CPGNNClassifier.fit`."""
     graph = loaded.graph
     split = choose_split(loaded, test=test, validation=classifier.validation, seed=classifier.seed)
     target = _positive_class(graph, positive)
     ranked = None if target is None else graph.class_names[target]
     fitted = clone(classifier).set_params(positive=ranked)
-    fitted.fit(graph, split=split, begin=begin)
+    fitted.fit(graph, split=split, scaler=scaler, begin=begin)
     evaluation = None
     if len(split.test):
         P = fitted.predict_proba()[split.test]
@@ -95,10 +117,7 @@ def fit_run(
     columns = loaded.columns
     if columns is not None:
         columns = columns.with_medians_of(graph.features)
-    run = Run(fitted, split, evaluation, target, refit, blind, measured, columns)
-    with atomic_folder(out) as partial:
-        _write(run, partial, options or {})
-    return run
+    return Run(fitted, split, evaluation, target, refit, blind, measured, columns)
 
 
 def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: int) -> Split:
@@ -167,7 +186,8 @@ def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassi
         again.set_params(num_layers=0, pretrain_epochs=kept.epoch, epochs=0)
     elif kept is not None:
         again.set_params(epochs=kept.epoch)
-    again.fit(fitted.graph_, split=Split(labelled, NO_NODES, NO_NODES), begin=begin)
+    split = Split(labelled, NO_NODES, NO_NODES)
+    again.fit(fitted.graph_, split=split, scaler=fitted.scaler_, begin=begin)
     again.temperature_, again.calibration_ = fitted.temperature_, fitted.calibration_
     again.edge_frequency_interval_ = fitted.edge_frequency_interval_
     again.edge_frequency_ = fitted.edge_frequency_
@@ -175,7 +195,10 @@ def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassi
 
 
 def load_run(folder: Path | str) -> Run:
-    """Opens what `fit_run` wrote; scores are read from metrics.json by whoever wants them."""
+    """Opens what `fit_run` wrote; scores are read from metrics.json by whoever wants them.
+
+    A run of a part of a larger graph (`cpgnn spark fit`) has no graph: predicting needs one.
+    """
     folder = Path(folder)
     if not (folder / CONFIG).is_file():
         raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", "one without config.json")
@@ -189,9 +212,11 @@ def load_run(folder: Path | str) -> Run:
             f"{folder / CONFIG} must be the JSON that 'cpgnn fit' writes. Got something else. "
             "Fit again."
         ) from None
-    graph = read_graph_npz(folder / GRAPH)
+    graph = read_graph_npz(folder / GRAPH) if (folder / GRAPH).exists() else None
     classifier = CPGNNClassifier.load(folder / MODEL, graph)
-    split = _written_split(folder, graph) if refit else classifier.split_
+    split = classifier.split_
+    if refit and graph is not None:
+        split = _written_split(folder, graph)
     return Run(classifier, split, None, positive, refit, columns=columns)
 
 
@@ -262,14 +287,29 @@ def _positive_class(graph: Graph, positive: str | None) -> int | None:
     return names.index(positive)
 
 
-def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
-    classifier = run.classifier
-    names = [str(name) for name in classifier.classes_]
-    table = predictions(classifier, split=run.split)
+def write_run(
+    run: Run, out: Path | str, options: dict[str, Any], *, with_graph: bool = True
+) -> None:
+    """Writes the folder `out`, whole or not at all; the graph and its predictions if wanted."""
+    with atomic_folder(out) as partial:
+        _write(run, partial, options)
+        if with_graph:
+            _write_graph(run, partial)
+
+
+def _write_graph(run: Run, folder: Path) -> None:
+    table = predictions(run.classifier, split=run.split)
     write_table(folder / "predictions.csv", table)
     write_table(folder / PREDICTIONS, table)
     if run.positive is not None:
-        write_table(folder / "review.csv", review_list(table, names[run.positive]))
+        name = str(run.classifier.classes_[run.positive])
+        write_table(folder / "review.csv", review_list(table, name))
+    write_graph(folder / GRAPH, replace(run.graph, notices=()))
+
+
+def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
+    classifier = run.classifier
+    names = [str(name) for name in classifier.classes_]
     write_table(folder / "compatibility.csv", matrix_table(classifier.compatibility_, names))
     write_table(folder / "edge_frequency.csv", matrix_table(classifier.edge_frequency_, names))
     write_table(folder / "history.csv", history(run.measured or classifier))
@@ -287,7 +327,6 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
     }
     (folder / CONFIG).write_text(_json(config), encoding="utf-8")
     classifier.save(folder / MODEL)
-    write_graph(folder / GRAPH, replace(run.graph, notices=()))
 
 
 def history(classifier: CPGNNClassifier) -> pd.DataFrame:

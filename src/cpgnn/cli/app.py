@@ -14,7 +14,18 @@ from typing import Any, NoReturn
 import typer
 
 from cpgnn import __version__
-from cpgnn.cli import check, datasets, demo, fit, generate, predict, reproduce, stats, table
+from cpgnn.cli import (
+    check,
+    datasets,
+    demo,
+    fit,
+    generate,
+    predict,
+    reproduce,
+    spark,
+    stats,
+    table,
+)
 
 app = typer.Typer(
     help="Classify the nodes of a graph, whether its edges join like with like or opposites.",
@@ -43,6 +54,7 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("table")(table.table)
 app.command("datasets")(datasets.datasets)
 app.command("generate")(generate.generate)
+app.add_typer(spark.app, name="spark")
 
 
 def main() -> None:

@@ -16,9 +16,9 @@ from rich.table import Table
 from cpgnn.cli.wording import in_flags
 from cpgnn.compatibility import compatibility_error
 from cpgnn.graph import Graph
-from cpgnn.homophily import compatibility_matrix, homophily_ratio
 from cpgnn.metrics import Scored
 from cpgnn.run import Run
+from cpgnn.stats import Stats
 
 if TYPE_CHECKING:
     from cpgnn.demo import Demo
@@ -156,38 +156,37 @@ def _cells(scored: Scored) -> tuple[str, str, str]:
     return f"{scored.value:.3f}", f"{scored.low:.3f} – {scored.high:.3f}", f"{scored.n:,}"
 
 
-def print_stats(graph: Graph) -> None:
+def print_stats(stats: Stats) -> None:
     to = console()
     made = table("", "", title="Graph")
-    degrees = np.diff(graph.adjacency.indptr)
+    quartiles = ", ".join(f"{stats.degree_quantile(q):g}" for q in (0.25, 0.5, 0.75))
+    largest = int(stats.degrees[-1, 0]) if len(stats.degrees) else 0
     rows = [
-        ("nodes", f"{graph.num_nodes:,}"),
-        ("edges", f"{graph.num_edges:,}"),
-        ("self-loops set aside", f"{len(graph.self_loops):,}"),
-        ("weighted", "yes" if graph.is_weighted else "no"),
-        ("isolated nodes", f"{int((degrees == 0).sum()):,}"),
-        ("degree: median, largest", f"{np.median(degrees):g}, {degrees.max(initial=0):,}"),
-        ("features", f"{graph.num_features:,}" if graph.num_features else "none"),
-        ("labelled nodes", f"{int((graph.labels >= 0).sum()):,}"),
+        ("nodes", f"{stats.nodes:,}"),
+        ("edges", f"{stats.edges:,}"),
+        ("self-loops set aside", f"{stats.self_loops:,}"),
+        ("weighted", "yes" if stats.weighted else "no"),
+        ("isolated nodes", f"{stats.isolated:,}"),
+        ("degree: quartiles, largest", f"{quartiles}, {largest:,}"),
+        ("features", f"{stats.features:,}" if stats.features else "none"),
+        ("labelled nodes", f"{stats.labelled:,}"),
     ]
-    if graph.num_classes:
-        h, with_loops = homophily_ratio(graph), homophily_ratio(graph, self_loops=True)
-        rows.append(("homophily ratio h", _ratio(h)))
-        rows.append(("h with self-loops", _ratio(with_loops)))
+    if stats.class_names:
+        rows.append(("homophily ratio h", _ratio(stats.homophily_ratio())))
+        rows.append(("h with self-loops", _ratio(stats.homophily_ratio(self_loops=True))))
     for name, value in rows:
         made.add_row(name, value)
     show(to, made)
-    if not graph.num_classes:
+    if not stats.class_names:
         to.print("No labels: homophily and the compatibility matrix need --labels.")
         return
-    names = [str(name) for name in graph.class_names]
+    names = list(stats.class_names)
     sizes = table("class", "labelled nodes", title="Classes")
-    counts = np.bincount(graph.labels[graph.labels >= 0], minlength=len(names))
-    for name, count in zip(names, counts, strict=True):
+    for name, count in zip(names, stats.class_sizes, strict=True):
         sizes.add_row(escape(name), f"{count:,}")
     show(to, sizes)
     title = "H: of the edges of a class (row), the share that leads to each class (column)"
-    show(to, matrix_table(title, compatibility_matrix(graph), names))
+    show(to, matrix_table(title, stats.compatibility_matrix(), names))
 
 
 def _ratio(h: float) -> str:

@@ -16,6 +16,7 @@ def stats(
 ) -> None:
     """Describe a graph: sizes, homophily, which classes connect."""
     from cpgnn.cli.printing import print_stats
+    from cpgnn.stats import Stats
 
     loaded = opt.read(
         edges,
@@ -26,4 +27,4 @@ def stats(
         impute=impute,
         one_hot=one_hot,
     )
-    print_stats(loaded.graph)
+    print_stats(Stats.of(loaded.graph))

@@ -1,0 +1,189 @@
+"""`cpgnn spark`: stats, fit and predict for Parquet tables that one machine does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from cpgnn.cli import options as opt
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from cpgnn.border import Matrix
+
+app = typer.Typer(
+    help="The same on Apache Spark: for Parquet tables that one machine does not hold.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Edges = Annotated[str, typer.Argument(help="Edges: Parquet with source, target[, weight].")]
+Labels = Annotated[str | None, typer.Option(help="Labels: Parquet with id, label[, split].")]
+Features = Annotated[
+    str | None, typer.Option(help="Features: Parquet with id and one numeric column each.")
+]
+Master = Annotated[
+    str | None, typer.Option(help="Where to run, e.g. local[2]; by default as spark-submit says.")
+]
+Conf = Annotated[
+    list[str] | None, typer.Option(help="A setting of Spark, KEY=VALUE; may be repeated.")
+]
+Work = Annotated[
+    str | None,
+    typer.Option(help="Folder that all executors reach, for two layers or more on a cluster."),
+]
+
+
+@app.command("stats")
+def stats(
+    edges: Edges,
+    labels: Labels = None,
+    features: Features = None,
+    unlabelled: opt.Unlabelled = None,
+    master: Master = None,
+    conf: Conf = None,
+) -> None:
+    """Describe a graph: sizes, degrees, homophily ratio and compatibility matrix."""
+    with _spark(master, conf) as spark:
+        from cpgnn import spark as library
+        from cpgnn.cli.printing import print_stats
+
+        given = library.Given.read(spark, edges, labels, features)
+        found = library.stats(given, unlabelled=unlabelled)
+    print_stats(found)
+
+
+@app.command("fit")
+def fit(
+    edges: Edges,
+    labels: Annotated[str, typer.Option(help="Labels: Parquet with id, label[, split].")],
+    features: Annotated[str, typer.Option(help="Features: Parquet with id and numbers.")],
+    out: Annotated[Path, typer.Option(help="Folder to write, on this machine.")],
+    layers: Annotated[int, typer.Option(min=1, help="Layers of propagation.")] = 1,
+    prior: Annotated[str, typer.Option(help="mlp; the others need one machine.")] = "mlp",
+    preset: Annotated[str, typer.Option(help="default, paper or authors.")] = "default",
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Epochs in all, a fifth of them pretraining.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
+    test: Annotated[float, typer.Option(help="Share of the labels held out for the scores.")] = 0.2,
+    positive: Annotated[
+        str | None, typer.Option(help="The class to rank by; of two classes the rarer one.")
+    ] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Keep a model trained on all labels.")
+    ] = False,
+    normalization: Annotated[
+        str, typer.Option(help="none, sym or row: how A is scaled for propagation.")
+    ] = "none",
+    unlabelled: opt.Unlabelled = None,
+    max_edges: Annotated[
+        int, typer.Option(min=1, help="Largest receptive field to train on.")
+    ] = 20_000_000,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Beyond that, use a random share of the labels.")
+    ] = False,
+    threads: opt.Threads = None,
+    master: Master = None,
+    conf: Conf = None,
+    work: Work = None,
+) -> None:
+    """Learn from the labelled nodes and what is within reach of them; write a model folder."""
+    options = {key: str(value) for key, value in locals().items() if value is not None}
+
+    from cpgnn.classifier import CPGNNClassifier
+    from cpgnn.cli.printing import print_notices, print_run
+    from cpgnn.cli.progress import progress_bar
+    from cpgnn.io import check_free
+    from cpgnn.selection import check_share
+
+    pretraining = None if epochs is None else epochs // 5
+    classifier = CPGNNClassifier(
+        prior,
+        layers,
+        preset=preset,
+        normalization=cast("Matrix", normalization),
+        pretrain_epochs=pretraining,
+        epochs=None if pretraining is None or epochs is None else epochs - pretraining,
+        seed=seed,
+    )
+    classifier.check_params()
+    check_share("'--test'", test)
+    check_free(out)
+    opt.use_threads(threads)
+    with _spark(master, conf, work) as spark, progress_bar() as begin:
+        from cpgnn import spark as library
+
+        run = library.fit(
+            classifier,
+            library.Given.read(spark, edges, labels, features),
+            out,
+            unlabelled=unlabelled,
+            max_edges=max_edges,
+            sample=sample,
+            test=test,
+            positive=positive,
+            refit=refit,
+            options=options,
+            begin=begin,
+        )
+    print_notices(run.graph)
+    print_run(run, out)
+
+
+@app.command("predict")
+def predict(
+    model: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' or this fit wrote.")],
+    edges: Edges,
+    features: Annotated[str, typer.Option(help="Features: Parquet with id and numbers.")],
+    out: Annotated[str, typer.Option(help="Parquet folder to write; must not exist.")],
+    labels: Labels = None,
+    master: Master = None,
+    conf: Conf = None,
+    work: Work = None,
+) -> None:
+    """Predict every node with a model that was fitted here or on one machine."""
+    from cpgnn.spark.session import check_installed
+
+    check_installed()
+    from cpgnn.spark.model import Packed
+
+    packed = Packed.read(model)
+    with _spark(master, conf, work) as spark:
+        from cpgnn import spark as library
+        from cpgnn.spark.writing import check_new
+
+        check_new(spark, out)
+        table = library.predict(packed, library.Given.read(spark, edges, labels, features))
+        rows = library.write_parquet(table, out)
+    print(f"{rows:,} nodes written to {out}")
+
+
+@contextmanager
+def _spark(
+    master: str | None, conf: list[str] | None, work: str | None = None
+) -> Iterator[SparkSession]:
+    """A session whose errors are messages."""
+    from cpgnn.errors import CPGNNError, must_be
+    from cpgnn.spark.session import check_installed, session
+
+    check_installed()
+    from pyspark.errors import PySparkException
+
+    from cpgnn.io.places import first_line
+
+    pairs = [item.partition("=") for item in conf or ()]
+    for key, equals, value in pairs:
+        if not key.startswith("spark.") or not equals:
+            must = "be a setting of Spark and its value"
+            raise must_be("'--conf'", must, repr(key + equals + value), "e.g. spark.driver.memory=4g")
+    try:
+        with session(master, {key: value for key, _, value in pairs}, work) as spark:
+            yield spark
+    except PySparkException as error:
+        raise CPGNNError(f"Spark stopped: {first_line(error)}. Its log says more.") from None

@@ -1,0 +1,157 @@
+"""The receptive field of the labels: the part of a graph that training sees, as a `Graph`.
+
+Propagation with K layers reads, for a labelled node, the nodes within K hops, through the edges
+that touch a node within K-1 hops. Training on those edges is training on the graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cpgnn.border import Matrix
+from cpgnn.errors import InputError, must_be
+from cpgnn.graph import Graph
+from cpgnn.io import LoadedGraph
+from cpgnn.io.labels import encode_labels
+from cpgnn.io.places import memory_limit
+from cpgnn.spark.adjacency import Adjacency
+from cpgnn.spark.tables import Tables
+
+MAX_EDGES = 20_000_000
+"""What one machine trains on in minutes an epoch less than a second each."""
+KEPT_WHOLE = 100
+"""Classes with at most so many labelled nodes are never sampled."""
+TRIES = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """The edges around the labelled nodes, still in Spark, and how many labels they are for."""
+
+    edges: DataFrame
+    """source, target[, weight]: each edge once."""
+    labels: DataFrame
+    """id, label, split of the labelled nodes that are used."""
+    num_edges: int
+    notice: str | None
+    """What was left out, where something was."""
+
+
+def hops_for(num_layers: int, normalization: Matrix) -> int:
+    """How far training looks: K hops, at least 1 for Ĥ; D^-½AD^-½ also asks for the degrees there.
+
+    D^-1A needs the degrees of the rows only, which are all within K-1 hops.
+    """
+    return max(num_layers, 1) + (normalization == "sym")
+
+
+def receptive_field(
+    A: Adjacency,
+    tables: Tables,
+    hops: int,
+    *,
+    max_edges: int = MAX_EDGES,
+    sample: bool = False,
+    seed: int = 0,
+) -> Field:
+    """The edges within `hops` of the labelled nodes, counted before anything leaves Spark.
+
+    More than `max_edges` are refused or, with `sample`, a seeded share of the labelled nodes is
+    used, each with all of its receptive field: fewer labels, not other neighbours.
+    """
+    assert tables.labels is not None
+    labels = tables.labels.where(F.col("label").isNotNull())
+    total = labels.count()
+    share = 1.0
+    for _ in range(TRIES):
+        chosen = labels if share == 1.0 else _sampled(labels, share, seed)
+        edges = _edges_around(A, chosen.select("id"), hops).persist(StorageLevel.DISK_ONLY)
+        num_edges = edges.count()
+        if num_edges <= max_edges:
+            notice = None
+            if share < 1:
+                notice = (
+                    f"{chosen.count():,} of {total:,} labelled nodes are used (a random share "
+                    f"of {share:.3g}, seed {seed}; classes of up to {KEPT_WHOLE} whole): with all "
+                    f"of them there would be more than {max_edges:,} edges within {hops} hops."
+                )
+            return Field(edges, chosen, num_edges, notice)
+        edges.unpersist()
+        if not sample:
+            break
+        share *= min(0.9 * max_edges / num_edges, 0.5)
+    hint = "Try --sample, fewer layers, or --max-edges with more memory."
+    what = f"The edges within {hops} hops of the labelled nodes"
+    raise must_be(what, f"be at most {max_edges:,} (--max-edges)", f"{num_edges:,}", hint)
+
+
+def _edges_around(A: Adjacency, seeds: DataFrame, hops: int) -> DataFrame:
+    """Every edge that touches a node within hops-1 of the seeds, once."""
+    rows = seeds
+    for _ in range(hops - 1):
+        reached = A.leaving(rows).select(F.col("target").alias("id"))
+        rows = rows.unionByName(reached).distinct()
+    inside = rows.select(F.col("id").alias("target"), F.lit(True).alias("inside"))
+    edges = A.leaving(rows).join(inside, "target", "left")
+    once = edges.where(F.col("inside").isNull() | (F.col("source") < F.col("target")))
+    return once.select(*A.edges.columns)
+
+
+def _sampled(labels: DataFrame, share: float, seed: int) -> DataFrame:
+    """A share of the labelled nodes that depends on their ids and the seed alone."""
+    few = labels.groupBy("label").count().where(F.col("count") <= KEPT_WHOLE).select("label")
+    few = few.withColumn("whole", F.lit(True))
+    draw = F.pmod(F.xxhash64("id", F.lit(seed)), F.lit(1_000_000)) < int(share * 1_000_000)
+    marked = labels.join(F.broadcast(few), "label", "left")
+    return marked.where(F.col("whole").isNotNull() | draw).select("id", "label", "split")
+
+
+def collect_field(field: Field, tables: Tables) -> LoadedGraph:
+    """The field as a graph on the driver, its nodes sorted by id (as numbers, if all are)."""
+    assert tables.features is not None
+    ends = field.edges.select(F.explode(F.array("source", "target")).alias("id"))
+    nodes = ends.unionByName(field.labels.select("id")).distinct().persist(StorageLevel.DISK_ONLY)
+    _check_memory(nodes.count(), tables.num_features)
+    features = tables.features.join(nodes, "id", "left_semi").toArrow()
+    edges, labels = field.edges.toArrow(), field.labels.toArrow()
+    nodes.unpersist()
+    ids = pd.Index(features.column("id").to_numpy())
+    order = np.argsort(ids.to_numpy(), kind="stable")
+    ids = ids[order]
+    X = np.empty((len(ids), tables.num_features), dtype=np.float32)
+    for i in range(tables.num_features):
+        X[:, i] = features.column(i + 1).to_numpy()[order]
+    del features
+    at = ids.get_indexer(pd.Index(labels.column("id").to_numpy()))
+    codes, names = encode_labels(pa.array(labels.column("label").to_pylist(), pa.string()), None)
+    y = np.full(len(ids), -1, dtype=np.int64)
+    y[at] = codes
+    split = np.full(len(ids), "", dtype="<U5")
+    split[at] = labels.column("split").to_numpy()
+    graph = Graph.from_edges(
+        ids.get_indexer(pd.Index(edges.column("source").to_numpy())),
+        ids.get_indexer(pd.Index(edges.column("target").to_numpy())),
+        weights=edges.column("weight").to_numpy() if tables.weighted else None,
+        features=X,
+        labels=y,
+        node_ids=pd.Index(ids.astype(str), dtype=object),
+        class_names=names,
+    )
+    return LoadedGraph(graph, split if (split != "").any() else None)
+
+
+def _check_memory(nodes: int, features: int) -> None:
+    needed, limit = 3 * 4 * nodes * features, memory_limit()
+    if needed > limit:  # the table, the matrix, the scaled matrix
+        raise InputError(
+            f"The features of the receptive field must fit into {limit:,} bytes on the driver, "
+            f"half of its memory. Got {nodes:,} nodes with {features:,} features each. "
+            "Try --sample with a smaller --max-edges, or fewer layers."
+        )

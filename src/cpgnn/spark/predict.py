@@ -1,0 +1,109 @@
+"""Classes for every node: the prior in executors, K rounds of propagation, softmax."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from operator import add
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cpgnn.io.places import wrong
+from cpgnn.spark.adjacency import Adjacency, kept
+from cpgnn.spark.model import Packed, check_distributable, prior_logits
+from cpgnn.spark.propagation import beliefs, check_checkpoints, propagate
+from cpgnn.spark.tables import Given, Tables, check_covered, check_tables
+
+if TYPE_CHECKING:
+    from cpgnn.classifier import CPGNNClassifier
+
+OVERFLOW = (
+    "Beliefs of every node must be finite. Got infinite ones. "
+    "Try normalization='sym' or 'row', or fewer layers."
+)
+
+
+def predict(
+    packed: Packed, given: Given) -> DataFrame:
+    """One row a node: id, class, label, split, and `p_<class>` for every class.
+
+    What `cpgnn.run.predictions` gives on one machine. Labels only fill the columns label
+    and split. The last round runs when the result is used.
+    """
+    classifier = packed.unpacked()
+    check_model(classifier, given)
+    tables = check_tables(given)
+    A = Adjacency.of(tables)
+    check_covered(tables, A.ends, given.names)
+    P = probabilities(classifier, packed, A, tables)
+    return _predictions(P, tables, [str(name) for name in classifier.classes_])
+
+
+def check_model(classifier: CPGNNClassifier, given: Given) -> None:
+    """Raises, before any job, if the model cannot be used here or not with these features."""
+    wanted = classifier.n_features_in_
+    check_distributable(classifier.architecture_.prior, wanted)
+    width = 0 if given.features is None else len(given.features.columns) - 1
+    if width != wanted:
+        must = f"have the {wanted:,} features the model was fitted with"
+        raise wrong(given.names.features, "Features", must, width or "none")
+    if classifier.num_layers_ > 1:
+        check_checkpoints(given.edges)
+
+
+def probabilities(
+    classifier: CPGNNClassifier, packed: Packed, A: Adjacency, tables: Tables
+) -> DataFrame:
+    """id, b0 … b(c-1): the probability of every class for every node."""
+    assert tables.features is not None
+    model, c = classifier.model_, len(classifier.classes_)
+    columns = beliefs(c)
+    shared = tables.features.sparkSession.sparkContext.broadcast(packed)
+    kind = tables.features.schema["id"].dataType.simpleString()
+    schema = ", ".join([f"id {kind}", *(f"{name} double" for name in columns)])
+    logits = tables.features.mapInArrow(partial(_logits, shared, columns), schema)
+    if model.num_layers == 0:
+        return softmax(logits, columns)
+    B_0 = softmax(logits, columns, minus=1 / c)
+    B_0 = kept(B_0.repartition(A.partitions, "id"))
+    H_bar = model.H_bar.detach().double().numpy()
+    B = propagate(A, B_0, H_bar, model.num_layers, model.normalization)
+    return softmax(B, columns)  # + 1/c for every class alike changes nothing here
+
+
+def softmax(logits: DataFrame, columns: list[str], minus: float = 0.0) -> DataFrame:
+    """softmax(logits) - minus, with logits that are not finite as an error."""
+    top = F.greatest(*columns)
+    shifted = logits.withColumns({"top": top})
+    exps = {name: F.exp(F.col(name) - F.col("top")) for name in columns}
+    total = reduce(add, (F.col(name) for name in columns))
+    scaled = shifted.withColumns(exps).withColumn("total", total)
+    fine = ~F.isnan("total")
+    total = F.when(fine, F.col("total")).otherwise(F.raise_error(F.lit(OVERFLOW)).cast("double"))
+    shares = (F.col(name) / F.col("total") - F.lit(minus) for name in columns)
+    scaled = scaled.withColumn("total", total)
+    return scaled.select("id", *(s.alias(n) for s, n in zip(shares, columns, strict=True)))
+
+
+def _logits(shared, columns, batches):  # type: ignore[no-untyped-def]
+    return prior_logits(batches, shared.value, columns)
+
+
+def _predictions(P: DataFrame, tables: Tables, class_names: list[str]) -> DataFrame:
+    columns = beliefs(len(class_names))
+    best = F.lit(class_names[-1])
+    top = F.greatest(*columns)
+    for name, column in reversed(list(zip(class_names, columns, strict=True))):
+        best = F.when(F.col(column) == top, F.lit(name)).otherwise(best)
+    label = split = F.lit("")
+    if tables.labels is not None:
+        P = P.join(tables.labels, "id", "left")
+        label, split = F.coalesce("label", F.lit("")), F.coalesce("split", F.lit(""))
+    return P.select(
+        F.col("id").cast("string").alias("id"),
+        best.alias("class"),
+        label.alias("label"),
+        split.alias("split"),
+        *(F.col(c).alias(f"p_{n}") for c, n in zip(columns, class_names, strict=True)),
+    )

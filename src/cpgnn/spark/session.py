@@ -1,0 +1,67 @@
+"""A Spark session for the command line; under `spark-submit`, the one that is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from cpgnn.errors import must_be
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextmanager
+def session(
+    master: str | None = None, conf: Mapping[str, str] | None = None, work: str | None = None
+) -> Iterator[SparkSession]:
+    """A session on `master`; without one, what spark-submit says, or else all local cores.
+
+    `conf` are Spark's own settings, as in `spark-submit --conf`. Where nobody names the Python of
+    the executors, it is this one. `work` is a folder that all of them reach, for the beliefs
+    between rounds; on one machine a temporary one does.
+    """
+    check_installed()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("cpgnn")
+    if master is not None:
+        builder = builder.master(master)
+    shown = "true" if sys.stderr.isatty() else "false"
+    ours = {"spark.ui.showConsoleProgress": shown, "spark.log.level": "ERROR", **(conf or {})}
+    for key, value in ours.items():
+        builder = builder.config(key, value)
+    new = SparkSession.getActiveSession() is None
+    spark = builder.getOrCreate()
+    context, folder = spark.sparkContext, None
+    if work is None and context.getCheckpointDir() is None and context.master.startswith("local"):
+        work = folder = tempfile.mkdtemp(prefix="cpgnn-spark-")
+    if work is not None:
+        context.setCheckpointDir(work)
+    try:
+        yield spark
+    finally:
+        if new:
+            spark.stop()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_installed() -> None:
+    """Raises if pyspark or Java is missing, in words that say how to get them."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise must_be(
+            "pyspark", "be installed", "no such package", "Try pip install 'cpgnn[spark]'."
+        ) from None
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and shutil.which("java", path=f"{home}/bin")):
+        hint = "Try apt-get install openjdk-17-jre-headless, or set JAVA_HOME."
+        raise must_be("Java", "be installed (17 or newer)", "no 'java' on the path", hint)

@@ -1,0 +1,77 @@
+"""What `cpgnn stats` says about a graph: sizes, degrees, homophily, which classes connect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cpgnn.graph import Graph
+from cpgnn.homophily import class_edge_counts, row_normalized
+
+
+@dataclass(frozen=True, eq=False)
+class Stats:
+    """Numbers for classes and for degrees; nothing of the size of the graph."""
+
+    nodes: int
+    edges: int
+    """Undirected edges, self-loops not counted."""
+    weighted: bool
+    self_loops: int
+    """Nodes with a self-loop."""
+    features: int
+    degrees: np.ndarray
+    """[d, 2]: a number of neighbours, and how many nodes have it; ascending."""
+    class_names: tuple[str, ...]
+    class_sizes: np.ndarray
+    """Labelled nodes of every class, [c]."""
+    class_edges: np.ndarray
+    """YᵀAY, [c, c]: see `cpgnn.homophily.class_edge_counts`."""
+    class_loops: np.ndarray
+    """Labelled nodes of every class with a self-loop, [c]."""
+
+    @classmethod
+    def of(cls, graph: Graph) -> Stats:
+        neighbours, nodes = np.unique(np.diff(graph.adjacency.indptr), return_counts=True)
+        c, loops = graph.num_classes, graph.labels[graph.self_loops]
+        return cls(
+            nodes=graph.num_nodes,
+            edges=graph.num_edges,
+            weighted=graph.is_weighted,
+            self_loops=len(graph.self_loops),
+            features=graph.num_features or 0,
+            degrees=np.stack([neighbours, nodes], axis=1).astype(np.int64),
+            class_names=tuple(map(str, graph.class_names)),
+            class_sizes=np.bincount(graph.labels[graph.labels >= 0], minlength=c),
+            class_edges=class_edge_counts(graph),
+            class_loops=np.bincount(loops[loops >= 0], minlength=c),
+        )
+
+    @property
+    def isolated(self) -> int:
+        return int(self.degrees[self.degrees[:, 0] == 0, 1].sum())
+
+    @property
+    def labelled(self) -> int:
+        return int(self.class_sizes.sum())
+
+    def degree_quantile(self, q: float) -> float:
+        """The q-quantile of the numbers of neighbours, as NumPy interpolates it."""
+        if not self.nodes:
+            return float("nan")
+        place, below = q * (self.nodes - 1), np.cumsum(self.degrees[:, 1])
+        low, high = (
+            self.degrees[np.searchsorted(below, at, side="right"), 0]
+            for at in (int(np.floor(place)), int(np.ceil(place)))
+        )
+        return float(low + (high - low) * (place - np.floor(place)))
+
+    def homophily_ratio(self, *, self_loops: bool = False) -> float:
+        """h, Definition 1; NaN without any evidence."""
+        C = self.class_edges + (2.0 * np.diag(self.class_loops) if self_loops else 0.0)
+        return float(np.trace(C) / C.sum()) if C.sum() else float("nan")
+
+    def compatibility_matrix(self) -> np.ndarray:
+        """H, Definition 2; rows without evidence are NaN."""
+        return row_normalized(self.class_edges)

@@ -1,0 +1,27 @@
+"""One small Spark for all tests of this folder."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",  # joins as of tables that are not small
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+
+@pytest.fixture(scope="session")
+def spark():
+    if shutil.which("java") is None:
+        pytest.skip("needs Java")
+    from cpgnn.spark.session import session
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        with session("local[2]", CONF) as started:
+            yield started
