@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # One thread for each test process: two processes share two cores.
 TEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-.PHONY: help setup setup-dev demo test test-slow lint docs wheel bench clean \
+.PHONY: help setup setup-dev demo test test-slow java lint docs wheel bench clean \
 	reproduce reproduce-quick results-docs
 
 help:
@@ -42,8 +42,14 @@ lint: setup-dev
 test: setup-dev lint
 	$(TEST) -m "not slow"
 
-test-slow: setup-dev docs wheel reproduce-quick
+test-slow: setup-dev docs wheel java reproduce-quick
 	$(TEST) -m slow
+
+# Spark needs Java; where there is none, Debian's is installed.
+SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
+java:
+	@command -v java > /dev/null || { $(SUDO) apt-get update -q && \
+		$(SUDO) apt-get install -q -y openjdk-17-jre-headless; }
 
 # The wheel, built and run in an environment of its own.
 wheel: setup-dev

@@ -43,6 +43,7 @@ def graph_blind_proba(
     hidden: int = 64,
     dropout: float = 0.0,
     seed: int = 0,
+    scaler: FeatureScaler | None = None,
     observe: Observer | None = None,
 ) -> np.ndarray:
     """Probabilities [n, c] of an MLP trained as the first phase of CPGNN trains its prior.
@@ -50,7 +51,7 @@ def graph_blind_proba(
     The same layers, epochs, weight decay and choice of the epoch: for the MLP prior this is what
     phase 2 starts from. The graph must have features.
     """
-    scaled = FeatureScaler.fit(graph, settings.feature_scaling)(graph)
+    scaled = (scaler or FeatureScaler.fit(graph, settings.feature_scaling))(graph)
     model = Architecture("mlp", 0, hidden=hidden, dropout=dropout).build(scaled, seed=seed)
     train(model, scaled, split, settings.but(epochs=0), seed=seed, observe=observe)
     model.eval()

@@ -81,9 +81,7 @@ def fit_run(
     only: the scores stay those of the model that did not see the test labels.
     """
     check_free(out)
-    run = train_run(
-        loaded, classifier, test=test, positive=positive, refit=refit, begin=begin
-    )
+    run = train_run(loaded, classifier, test=test, positive=positive, refit=refit, begin=begin)
     write_run(run, out, options or {})
     return run
 
@@ -167,6 +165,7 @@ def _without_graph(fitted: CPGNNClassifier, begin: Begin | None) -> WithoutGraph
         hidden=fitted.hidden,
         dropout=fitted.dropout,
         seed=fitted.seed,
+        scaler=fitted.scaler_,
         observe=begin("without the graph", settings.pretrain_epochs) if begin else None,
     )
     P = fitted.predict_proba()

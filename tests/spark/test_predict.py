@@ -38,7 +38,12 @@ def close(spark, files, classifier):
 
 @pytest.mark.parametrize(
     ("num_layers", "text", "weighted", "normalization"),
-    [(1, False, False, "none"), (2, True, True, "sym"), (3, False, True, "row"), (2, True, False, "none")],
+    [
+        (1, False, False, "none"),
+        (2, True, True, "sym"),
+        (3, False, True, "row"),
+        (2, True, False, "none"),
+    ],
 )
 def test_predictions_are_those_of_one_machine(
     spark, tmp_path, num_layers, text, weighted, normalization

@@ -181,7 +181,9 @@ def _spark(
     for key, equals, value in pairs:
         if not key.startswith("spark.") or not equals:
             must = "be a setting of Spark and its value"
-            raise must_be("'--conf'", must, repr(key + equals + value), "e.g. spark.driver.memory=4g")
+            raise must_be(
+                "'--conf'", must, repr(key + equals + value), "e.g. spark.driver.memory=4g"
+            )
     try:
         with session(master, {key: value for key, _, value in pairs}, work) as spark:
             yield spark

@@ -118,8 +118,10 @@ def edge_frequency(classifier: CPGNNClassifier, A: Adjacency, tables: Tables) ->
         pa.table({"id": ids.astype("int64" if kind == "bigint" else str), "y": graph.labels[known]})
     )
     joined = P.join(table, "id", "left")
-    own = [F.when(F.col("y").isNull(), F.col(b)).otherwise((F.col("y") == j).cast("double"))
-           for j, b in enumerate(columns)]
+    own = [
+        F.when(F.col("y").isNull(), F.col(b)).otherwise((F.col("y") == j).cast("double"))
+        for j, b in enumerate(columns)
+    ]
     B = joined.select("id", *(o.alias(b) for o, b in zip(own, columns, strict=True)))
     B = kept(B.repartition(A.partitions, "id"))
     sums = A.times(B.select("id", *(F.col(b).alias(f"m_{b}") for b in columns)))

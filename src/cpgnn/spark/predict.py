@@ -16,6 +16,11 @@ from cpgnn.spark.propagation import beliefs, check_checkpoints, propagate
 from cpgnn.spark.tables import Given, Tables, check_covered, check_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from pyspark import Broadcast
+
     from cpgnn.classifier import CPGNNClassifier
 
 OVERFLOW = (
@@ -24,8 +29,7 @@ OVERFLOW = (
 )
 
 
-def predict(
-    packed: Packed, given: Given) -> DataFrame:
+def predict(packed: Packed, given: Given) -> DataFrame:
     """One row a node: id, class, label, split, and `p_<class>` for every class.
 
     What `cpgnn.run.predictions` gives on one machine. Labels only fill the columns label
@@ -43,6 +47,7 @@ def predict(
 def check_model(classifier: CPGNNClassifier, given: Given) -> None:
     """Raises, before any job, if the model cannot be used here or not with these features."""
     wanted = classifier.n_features_in_
+    assert classifier.architecture_ is not None  # what is saved has one
     check_distributable(classifier.architecture_.prior, wanted)
     width = 0 if given.features is None else len(given.features.columns) - 1
     if width != wanted:
@@ -86,7 +91,9 @@ def softmax(logits: DataFrame, columns: list[str], minus: float = 0.0) -> DataFr
     return scaled.select("id", *(s.alias(n) for s, n in zip(shares, columns, strict=True)))
 
 
-def _logits(shared, columns, batches):  # type: ignore[no-untyped-def]
+def _logits(
+    shared: Broadcast[Packed], columns: list[str], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     return prior_logits(batches, shared.value, columns)
 
 

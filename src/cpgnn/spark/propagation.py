@@ -54,7 +54,9 @@ def step(
     message = product(names, H_bar)
     if kind == "sym":
         message = [F.col("scale") * column for column in message]
-    sums = A.times(B.select("id", *(m.alias(f"m_{n}") for m, n in zip(message, names, strict=True))))
+    sums = A.times(
+        B.select("id", *(m.alias(f"m_{n}") for m, n in zip(message, names, strict=True)))
+    )
     after = F.lit(1.0) if kind == "none" else F.col("scale")
     added = [F.col(name) + after * F.coalesce(f"m_{name}", F.lit(0.0)) for name in names]
     rest = [] if kind == "none" else ["scale"]

@@ -40,7 +40,8 @@ def session(
     new = SparkSession.getActiveSession() is None
     spark = builder.getOrCreate()
     context, folder = spark.sparkContext, None
-    if work is None and context.getCheckpointDir() is None and context.master.startswith("local"):
+    local = (context.master or "").startswith("local")
+    if work is None and context.getCheckpointDir() is None and local:
         work = folder = tempfile.mkdtemp(prefix="cpgnn-spark-")
     if work is not None:
         context.setCheckpointDir(work)

@@ -92,8 +92,8 @@ class Given:
     ) -> Given:
         """Parquet tables, by their paths."""
         names = Names(edges, labels or "labels", features or "features")
-        rest = (None if path is None else _read(spark, path) for path in (labels, features))
-        return cls(_read(spark, edges), *rest, names=names)
+        rest = [None if path is None else _read(spark, path) for path in (labels, features)]
+        return cls(_read(spark, edges), rest[0], rest[1], names)
 
 
 def _read(spark: SparkSession, path: str) -> DataFrame:
@@ -148,7 +148,9 @@ def check_edge_columns(schema: T.StructType, name: str) -> None:
 def check_label_columns(schema: T.StructType, name: str) -> None:
     if len(schema.fields) not in (2, 3):
         hint = "Select those columns first."
-        raise wrong(name, "Labels", "have 2 or 3 columns: id, label[, split]", _listed(schema), hint)
+        raise wrong(
+            name, "Labels", "have 2 or 3 columns: id, label[, split]", _listed(schema), hint
+        )
     _check_names(schema, name, (ID, LABEL | {"target"}, SPLIT), "id, label[, split]")
     _check_id(schema.fields[0], name)
     for field, what in zip(schema.fields[1:], ("Labels", "Splits"), strict=False):
@@ -207,9 +209,7 @@ class Rule:
     hint: str = "Remove or mend the rows."
 
 
-def _edges(
-    table: DataFrame, kind: T.DataType, name: str
-) -> tuple[DataFrame, dict[str, int]]:
+def _edges(table: DataFrame, kind: T.DataType, name: str) -> tuple[DataFrame, dict[str, int]]:
     columns = [_column(table, 0).cast(kind).alias("source")]
     columns.append(_column(table, 1).cast(kind).alias("target"))
     if len(table.columns) == 3:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cpgnn.errors import must_be
+from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.io.places import wrong
+from cpgnn.spark.predict import OVERFLOW
 
 
 def check_new(spark: SparkSession, path: str) -> None:
@@ -30,7 +32,12 @@ def write_parquet(table: DataFrame, path: str) -> int:
     spark = table.sparkSession
     check_new(spark, path)
     with partial_folder(spark, path) as partial:
-        table.write.parquet(partial)
+        try:
+            table.write.parquet(partial)
+        except PySparkException as error:
+            if OVERFLOW in str(error):
+                raise BeliefOverflowError(OVERFLOW) from None
+            raise
         rows = spark.read.parquet(partial).count()
         check_new(spark, path)  # somebody else may have been faster
         files, place = _opened(spark, path)
@@ -54,9 +61,10 @@ def partial_folder(spark: SparkSession, path: str) -> Iterator[str]:
 def _opened(spark: SparkSession, path: str) -> tuple[Any, Any]:
     """The file system and the absolute place of a path, as Hadoop calls them."""
     place = _path(spark, path)
-    files = place.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+    files = place.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
     return files, files.makeQualified(place)
 
 
 def _path(spark: SparkSession, *parts: Any) -> Any:
-    return spark.sparkContext._jvm.org.apache.hadoop.fs.Path(*parts)  # type: ignore[union-attr]
+    jvm: Any = spark.sparkContext._jvm
+    return jvm.org.apache.hadoop.fs.Path(*parts)

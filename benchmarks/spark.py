@@ -1,0 +1,173 @@
+"""Spark end to end over |E|: time, bytes shuffled, memory; and the cost model fitted on them.
+
+    python spark.py run 1000000      # generate, stats, fit and predict; a line for each
+    python spark.py keep             # the lines so far → results/spark.json, .md, docs/images
+
+Each command runs as a user would run it, in processes of its own, on local[2].
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cpgnn.report.plots import figure, save
+from measuring import RESULTS, keep
+
+WORK = Path("/tmp/cpgnn-spark-bench")
+LINES = RESULTS / "spark.jsonl"
+DOCS = Path(__file__).parent.parent / "docs" / "images"
+CLASSES, FEATURES, DEGREE = 5, 16, 20
+ROWS = 500_000
+"""Directed edges in a partition."""
+
+
+def generate(folder: Path, edges: int, seed: int = 0) -> None:
+    """n = E/10 nodes; edges join a class mostly with the next one; features tell classes apart a
+    little; 1 % of the nodes are labelled. Written in pieces, without a loop over edges."""
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(seed)
+    n = 2 * edges // DEGREE
+    y = np.arange(n) % CLASSES
+    H = np.full((CLASSES, CLASSES), 0.05) + 0.75 * np.roll(np.eye(CLASSES), 1, axis=1)
+    pieces = -(-edges // 2_500_000)
+    for piece in range(pieces):
+        m = edges // pieces
+        source = rng.integers(0, n, m)
+        step = (rng.random((m, 1)) > H[0].cumsum()[None, :]).sum(axis=1)
+        target = rng.integers(0, n // CLASSES, m) * CLASSES + (y[source] + step) % CLASSES
+        path = folder / "edges.parquet" / f"part-{piece}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"source": source, "target": target}), path)
+    X = rng.standard_normal((n, FEATURES), dtype=np.float32)
+    X[np.arange(n), y] += 0.5
+    table = {"id": np.arange(n)} | {f"x{i}": X[:, i] for i in range(FEATURES)}
+    pq.write_table(pa.table(table), folder / "features.parquet", row_group_size=100_000)
+    known = np.sort(rng.permutation(n)[: n // 100])
+    names = np.array(list("abcde"))[y[known]]
+    pq.write_table(pa.table({"id": known, "label": names}), folder / "labels.parquet")
+
+
+def measured(name: str, edges: int, layers: int, words: list[str]) -> dict[str, object]:
+    """Runs a command; its seconds, the peak of all its processes' memory, Spark's own counts."""
+    log = WORK / "events"
+    shutil.rmtree(log, ignore_errors=True)
+    log.mkdir(parents=True)
+    partitions = max(8, 2 * edges // ROWS)
+    conf = {
+        "spark.driver.memory": "4g",
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": log.as_uri(),
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.local.dir": str(WORK / "local"),
+        "spark.ui.enabled": "false",
+    }
+    command = [sys.executable, "-c", "from cpgnn.cli import main; main()", "spark", *words]
+    command += ["--master", "local[2]"]
+    command += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    started = time.perf_counter()
+    process = psutil.Popen(command)
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, _memory(process))
+        time.sleep(0.5)
+    if process.returncode:
+        raise SystemExit(f"{name} failed")
+    return {
+        "command": name,
+        "edges": edges,
+        "nodes": 2 * edges // DEGREE,
+        "layers": layers,
+        "partitions": partitions,
+        "seconds": time.perf_counter() - started,
+        **_events(log),
+        "peak, GB": peak / 2**30,
+        "load": psutil.getloadavg()[0],
+    }
+
+
+def _memory(process: psutil.Process) -> int:
+    """Proportional memory of the process and all it started: pages shared by forks count once."""
+    total = 0
+    for each in [process, *process.children(recursive=True)]:
+        try:
+            total += each.memory_full_info().pss
+        except psutil.Error:
+            continue
+    return total
+
+
+def _events(log: Path) -> dict[str, float]:
+    shuffled = cpu = run = spilled = 0
+    for path in log.iterdir():
+        for line in path.read_text().splitlines():
+            event = json.loads(line)
+            metrics = event.get("Task Metrics")
+            if event["Event"] == "SparkListenerTaskEnd" and metrics:
+                shuffled += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+                spilled += metrics["Disk Bytes Spilled"]
+                cpu += metrics["Executor CPU Time"]
+                run += metrics["Executor Run Time"]
+    return {
+        "shuffled, GB": shuffled / 1e9,
+        "spilled, GB": spilled / 1e9,
+        "task, s": run / 1e3,
+        "task CPU of the JVM, s": cpu / 1e9,
+    }
+
+
+def run(edges: int, layers: list[int], commands: list[str]) -> None:
+    folder = WORK / str(edges)
+    if not folder.exists():
+        generate(folder, edges)
+    table = {name: str(folder / f"{name}.parquet") for name in ("edges", "labels", "features")}
+    labels, features = ["--labels", table["labels"]], ["--features", table["features"]]
+    if "stats" in commands:
+        _line(measured("stats", edges, 0, ["stats", table["edges"], *labels, *features]))
+    for K in layers:
+        model, out = WORK / f"model-{edges}-{K}", WORK / f"out-{edges}-{K}"
+        words = [table["edges"], *features]
+        if "fit" in commands or not model.exists():
+            shutil.rmtree(model, ignore_errors=True)
+            more = ["--out", str(model), "--layers", str(K), "--epochs", "100", "--sample"]
+            _line(measured("fit", edges, K, ["fit", *words, *labels, *more]))
+        if "predict" in commands:
+            shutil.rmtree(out, ignore_errors=True)
+            words = ["predict", str(model), *words, "--out", str(out)]
+            _line(measured("predict", edges, K, words))
+
+
+def _line(row: dict[str, object]) -> None:
+    print(json.dumps(row), flush=True)
+    RESULTS.mkdir(exist_ok=True)
+    with LINES.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("job", choices=("run", "keep"))
+    parser.add_argument("edges", type=int, nargs="?")
+    parser.add_argument("--layers", type=int, nargs="+", default=[1])
+    parser.add_argument("--commands", nargs="+", default=["stats", "fit", "predict"])
+    chosen = parser.parse_args()
+    if chosen.job == "run":
+        run(chosen.edges, chosen.layers, chosen.commands)
+    else:
+        keep_all()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Executors in processes of their own: the same numbers, also when one of them is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent.parent
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("java") is None, reason="needs Java")
+def test_a_killed_executor_changes_nothing(tmp_path):
+    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, str(TESTS / "spark_cluster.py"), str(tmp_path)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-4000:]
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["executors"] == 2
+    assert len(found["killed"]) == 1
+    assert found["killed"][0]["running"] > 0
+    assert found["killed_was_executor"]
+    assert found["killed_is_gone"]
+    assert found["rows"] == found["nodes"]
+    assert found["prediction_gap"] < 1e-5
+    assert found["homophily_gap"] < 1e-5
+    assert found["same_degrees"]
+    assert found["fit_gap"] < 1e-5
+    assert found["left_running"] == 0

@@ -1,0 +1,74 @@
+"""Wrong columns and types are refused by the schema alone: no Spark is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpgnn.errors import InputError
+
+types = pytest.importorskip("pyspark.sql.types")
+tables = pytest.importorskip("cpgnn.spark.tables")
+
+
+def schema(text):
+    fields = [word.split(":") for word in text.split()]
+    kinds = {
+        "int": types.IntegerType(),
+        "long": types.LongType(),
+        "text": types.StringType(),
+        "float": types.FloatType(),
+        "double": types.DoubleType(),
+        "list": types.ArrayType(types.DoubleType()),
+        "flag": types.BooleanType(),
+    }
+    return types.StructType([types.StructField(name, kinds[kind]) for name, kind in fields])
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("source:long", "edges: Edges must have 2 or 3 columns.*Got 1 column: source"),
+        ("source:long target:long weight:double x:int", "Got 4 columns"),
+        ("id:long label:text", "must name source, target"),
+        ("source:double target:long", r"Ids \(column 'source'\) must be text or integers. Got double"),
+        ("source:long target:list", r"column 'target'.*Got array<double>"),
+        ("source:long target:long weight:text", r"Weights \(column 'weight'\) must be numbers"),
+    ],
+)
+def test_edges(columns, message):
+    with pytest.raises(InputError, match=message):
+        tables.check_edge_columns(schema(columns), "edges")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("id:long", "must have 2 or 3 columns: id, label"),
+        ("source:long target:long weight:double", "must name id, label"),
+        ("id:flag label:text", "Ids .* must be text or integers. Got boolean"),
+        ("id:long label:double", "Labels .* must be text or integers. Got double"),
+    ],
+)
+def test_labels(columns, message):
+    with pytest.raises(InputError, match=message):
+        tables.check_label_columns(schema(columns), "labels")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("id:long", "must have an id column and at least one more"),
+        ("weight:long id:text", "must name the id column first"),
+        ("id:long x:double y:text", r"Features \(column 'y'\) must be numbers. Got string"),
+    ],
+)
+def test_features(columns, message):
+    with pytest.raises(InputError, match=message):
+        tables.check_feature_columns(schema(columns), "features")
+
+
+def test_good_columns_pass():
+    tables.check_edge_columns(schema("a:int b:text"), "edges")
+    tables.check_edge_columns(schema("source:long target:long weight:int"), "edges")
+    tables.check_label_columns(schema("id:text label:int split:text"), "labels")
+    tables.check_feature_columns(schema("id:text x:double y:int"), "features")

@@ -1,0 +1,85 @@
+"""Bad rows are refused before any long job, with an example; nothing is half written."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from cpgnn.errors import InputError
+from cpgnn.spark import Given
+from cpgnn.spark.adjacency import Adjacency
+from cpgnn.spark.tables import check_covered, check_tables
+from cpgnn.spark.writing import check_new, write_parquet
+
+pytestmark = pytest.mark.slow
+
+GOOD = [("a", "b", 1.0), ("b", "c", 2.0)]
+LABELS = [("a", "x", "train"), ("b", "y", "")]
+FEATURES = [("a", 1.0), ("b", 2.0), ("c", 3.0)]
+
+
+def given(spark, edges=None, labels=None, features=None):
+    return Given(
+        spark.createDataFrame(edges or GOOD, "source string, target string, weight double"),
+        spark.createDataFrame(labels or LABELS, "id string, label string, split string"),
+        spark.createDataFrame(features or FEATURES, "id string, x double"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ({"edges": [("a", None, 1.0)]}, "edges: A node id must not be empty. Got 1 row such as"),
+        ({"edges": [("a", " ", 1.0)]}, "must not be empty"),
+        ({"edges": [("a", "b\nc", 1.0)]}, "must stand on one line"),
+        ({"edges": [*GOOD, ("c", "a", None)]}, "An edge weight must be a finite number"),
+        ({"edges": [("c", "a", math.nan)]}, "An edge weight must be a finite number"),
+        ({"edges": [("c", "a", -1.0)]}, "weight -1.0"),
+        ({"edges": [*GOOD, (" a", "c", 1.0)]}, "differ by more than surrounding spaces. Got 'a'"),
+        ({"labels": [("a", "x", "hold")]}, "A split must be train, val, test or empty"),
+        ({"labels": [("a", "x", ""), ("a", "y", "")]}, "Each node must be labelled once. Got 'a'"),
+        ({"features": [("a", 1.0), ("b", None)]}, "A feature must be a finite 32-bit number"),
+        ({"features": [("a", 1.0), ("b", 1e39)]}, "A feature must be a finite 32-bit number"),
+        ({"features": [("a", 1.0), ("a", 2.0)]}, "Each node must have features once"),
+    ],
+)
+def test_bad_rows(spark, tables, message):
+    with pytest.raises(InputError, match=message):
+        check_tables(given(spark, **tables))
+
+
+def test_every_node_has_features(spark):
+    tables = check_tables(given(spark, features=[("a", 1.0), ("c", 2.0)]))
+    A = Adjacency.of(tables)
+    with pytest.raises(InputError, match="Every node must have features. Got none for 1 node"):
+        check_covered(tables, A.ends, given(spark).names)
+
+
+def test_integers_and_text_compare_as_text(spark):
+    edges = spark.createDataFrame([(1, 2)], "source int, target int")
+    labels = spark.createDataFrame([("1", "x"), ("7", "y")], "id string, label string")
+    tables = check_tables(Given(edges, labels))
+    assert tables.edges.first()["source"] == "1"
+    assert check_tables(Given(edges)).edges.first()["source"] == 1
+
+
+def test_missing_tables_are_named(spark, tmp_path):
+    with pytest.raises(InputError, match="nowhere.parquet: The table must exist"):
+        Given.read(spark, str(tmp_path / "nowhere.parquet"))
+
+
+def test_output_is_new_and_whole(spark, tmp_path):
+    from pyspark.sql import functions as F
+
+    out = tmp_path / "out.parquet"
+    table = spark.range(10)
+    failing = table.select(F.raise_error(F.lit("no")).alias("x"))
+    with pytest.raises(Exception, match="no"):
+        write_parquet(failing, str(out))
+    assert list(tmp_path.iterdir()) == []
+    assert write_parquet(table, str(out)) == 10
+    assert (out / "_SUCCESS").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+    with pytest.raises(InputError, match=r"out.parquet: The output must be new"):
+        check_new(spark, str(out))

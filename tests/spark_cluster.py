@@ -1,0 +1,121 @@
+"""Run by tests/spark/test_cluster.py: two executors in processes of their own, one of them killed.
+
+    python spark_cluster.py FOLDER     # writes FOLDER/found.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyspark
+
+from cpgnn import CPGNNClassifier
+from cpgnn.io import LoadedGraph
+from cpgnn.run import predictions, train_run
+from cpgnn.spark import Packed, fit, predict, stats, write_parquet
+from cpgnn.spark.adjacency import Adjacency
+from cpgnn.spark.session import session
+from cpgnn.stats import Stats
+from spark_files import random_files
+
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.executor.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+
+def executors() -> list[psutil.Process]:
+    """The executors that this process's Spark has started."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if any("CoarseGrainedExecutorBackend" in word for word in process.cmdline()):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def kill_one_while_tasks_run(spark, killed: list[dict[str, int]]) -> threading.Thread:
+    """Waits until tasks are running, then ends one executor the hard way."""
+
+    def wait_and_kill() -> None:
+        tracker, deadline = spark.sparkContext.statusTracker(), time.monotonic() + 60
+        while time.monotonic() < deadline:
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            running = sum(stage.numActiveTasks for stage in stages if stage is not None)
+            if running:
+                pid = executors()[0].pid
+                os.kill(pid, signal.SIGKILL)
+                killed.append({"pid": pid, "running": running})
+                return
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=wait_and_kill)
+    thread.start()
+    return thread
+
+
+def main(folder: Path) -> None:
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    files = random_files(folder, 7, text=True, weighted=True)
+    classifier = CPGNNClassifier("mlp", 2, pretrain_epochs=5, epochs=10, seed=1)
+    one = train_run(LoadedGraph(files.graph, files.split), classifier).classifier
+    killed: list[dict[str, int]] = []
+    with session("local-cluster[2,1,2048]", CONF) as spark:
+        given = files.given(spark)
+        found, wanted = stats(given), Stats.of(files.graph)
+        many = fit(classifier, given, folder / "run").classifier
+        before = [process.pid for process in executors()]
+        threads, times = [], Adjacency.times
+
+        def times_and_kill(self, values):  # the second round begins: all that is kept is in place
+            calls.append(1)
+            if len(calls) == 2:
+                threads.append(kill_one_while_tasks_run(spark, killed))
+            return times(self, values)
+
+        calls: list[int] = []
+        Adjacency.times = times_and_kill
+        table = predict(Packed.of(one), given)
+        write_parquet(table, str(folder / "out.parquet"))
+        for thread in threads:
+            thread.join()
+        Adjacency.times = times
+        rows = spark.read.parquet(str(folder / "out.parquet")).toPandas().set_index("id")
+        after = [process.pid for process in executors()]
+    here = predictions(one).set_index("id")
+    p = [name for name in here.columns if name.startswith("p_")]
+    result = {
+        "executors": len(before),
+        "killed": killed,
+        "killed_was_executor": bool(killed) and killed[0]["pid"] in before,
+        "killed_is_gone": bool(killed) and killed[0]["pid"] not in after,
+        "left_running": len([pid for pid in after if psutil.pid_exists(pid)]),
+        "rows": len(rows),
+        "nodes": len(here),
+        "prediction_gap": float(np.abs(rows.loc[here.index, p] - here[p]).to_numpy().max()),
+        "homophily_gap": abs(found.homophily_ratio() - wanted.homophily_ratio()),
+        "same_degrees": bool((found.degrees == wanted.degrees).all()),
+        "fit_gap": float(np.abs(many.compatibility_ - one.compatibility_).max()),
+    }
+    (folder / "found.json").write_text(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
