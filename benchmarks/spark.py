@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -27,6 +26,7 @@ from measuring import RESULTS, keep
 WORK = Path("/tmp/cpgnn-spark-bench")
 LINES = RESULTS / "spark.jsonl"
 DOCS = Path(__file__).parent.parent / "docs" / "images"
+COLORS = {"stats": "#7a7a7a", "fit": "#48639c", "predict": "#c1666b"}
 CLASSES, FEATURES, DEGREE = 5, 16, 20
 ROWS = 500_000
 """Directed edges in a partition."""
@@ -154,6 +154,29 @@ def _line(row: dict[str, object]) -> None:
     RESULTS.mkdir(exist_ok=True)
     with LINES.open("a") as file:
         file.write(json.dumps(row) + "\n")
+
+
+def keep_all() -> None:
+    """The lines so far as results, the cost model beside them, and a picture."""
+    rows = [json.loads(line) for line in LINES.read_text().splitlines()]
+    for row in rows:
+        row["bytes shuffled / edge"] = row["shuffled, GB"] * 1e9 / row["edges"]
+        row["task µs / edge"] = row["task, s"] * 1e6 / row["edges"]
+    keep("spark", rows, "Spark on local[2], 5 classes, 16 features, 20 neighbours a node")
+    picture = figure(10, 4)
+    panels = {"task, s": "seconds of tasks", "shuffled, GB": "GB shuffled"}
+    for axes, (column, title) in zip(picture.subplots(1, 2), panels.items(), strict=True):
+        for command, color in COLORS.items():
+            part = [row for row in rows if row["command"] == command and row["layers"] < 2]
+            part.sort(key=lambda row: row["edges"])
+            edges = [row["edges"] for row in part]
+            axes.loglog(edges, [row[column] for row in part], "o-", color=color, label=command)
+        axes.set_xlabel("edges")
+        axes.set_title(title, fontsize=10)
+        axes.grid(alpha=0.3)
+    picture.axes[0].legend(frameon=False)
+    DOCS.mkdir(exist_ok=True)
+    save(picture, DOCS / "spark.png")
 
 
 def main() -> None:

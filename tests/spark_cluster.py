@@ -1,6 +1,6 @@
 """Run by tests/spark/test_cluster.py: two executors in processes of their own, one of them killed.
 
-    python spark_cluster.py FOLDER     # writes FOLDER/found.json
+python spark_cluster.py FOLDER     # writes FOLDER/found.json
 """
 
 from __future__ import annotations

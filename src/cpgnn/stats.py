@@ -56,13 +56,15 @@ class Stats:
     def labelled(self) -> int:
         return int(self.class_sizes.sum())
 
-    def degree_quantile(self, q: float) -> float:
+    def degree_quantile(self, q: float, *, isolated: bool = True) -> float:
         """The q-quantile of the numbers of neighbours, as NumPy interpolates it."""
-        if not self.nodes:
+        degrees = self.degrees if isolated else self.degrees[self.degrees[:, 0] > 0]
+        if not len(degrees):
             return float("nan")
-        place, below = q * (self.nodes - 1), np.cumsum(self.degrees[:, 1])
+        below = np.cumsum(degrees[:, 1])
+        place = q * (below[-1] - 1)
         low, high = (
-            self.degrees[np.searchsorted(below, at, side="right"), 0]
+            degrees[np.searchsorted(below, at, side="right"), 0]
             for at in (int(np.floor(place)), int(np.ceil(place)))
         )
         return float(low + (high - low) * (place - np.floor(place)))

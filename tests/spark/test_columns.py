@@ -30,7 +30,10 @@ def schema(text):
         ("source:long", "edges: Edges must have 2 or 3 columns.*Got 1 column: source"),
         ("source:long target:long weight:double x:int", "Got 4 columns"),
         ("id:long label:text", "must name source, target"),
-        ("source:double target:long", r"Ids \(column 'source'\) must be text or integers. Got double"),
+        (
+            "source:double target:long",
+            r"Ids \(column 'source'\) must be text or integers. Got double",
+        ),
         ("source:long target:list", r"column 'target'.*Got array<double>"),
         ("source:long target:long weight:text", r"Weights \(column 'weight'\) must be numbers"),
     ],

@@ -52,7 +52,7 @@ def test_bad_rows(spark, tables, message):
 def test_every_node_has_features(spark):
     tables = check_tables(given(spark, features=[("a", 1.0), ("c", 2.0)]))
     A = Adjacency.of(tables)
-    with pytest.raises(InputError, match="Every node must have features. Got none for 1 node"):
+    with pytest.raises(InputError, match=r"Every node must have features. Got none for 1 node"):
         check_covered(tables, A.ends, given(spark).names)
 
 
@@ -65,7 +65,7 @@ def test_integers_and_text_compare_as_text(spark):
 
 
 def test_missing_tables_are_named(spark, tmp_path):
-    with pytest.raises(InputError, match="nowhere.parquet: The table must exist"):
+    with pytest.raises(InputError, match=r"nowhere.parquet: The table must exist"):
         Given.read(spark, str(tmp_path / "nowhere.parquet"))
 
 

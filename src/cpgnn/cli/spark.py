@@ -48,14 +48,17 @@ def stats(
     master: Master = None,
     conf: Conf = None,
 ) -> None:
-    """Describe a graph: sizes, degrees, homophily ratio and compatibility matrix."""
+    """Describe a graph: sizes, degrees, homophily, compatibility; what is risky about it."""
     with _spark(master, conf) as spark:
         from cpgnn import spark as library
         from cpgnn.cli.printing import print_stats
+        from cpgnn.spark.findings import findings
 
         given = library.Given.read(spark, edges, labels, features)
         found = library.stats(given, unlabelled=unlabelled)
     print_stats(found)
+    for finding in findings(found):
+        print(f"{finding.severity}: {finding.title}. {finding.detail} {finding.advice}")
 
 
 @app.command("fit")

@@ -19,6 +19,7 @@ from cpgnn.border import Matrix
 from cpgnn.errors import InputError, must_be
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
+from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.labels import encode_labels
 from cpgnn.io.places import memory_limit
 from cpgnn.spark.adjacency import Adjacency
@@ -135,6 +136,7 @@ def collect_field(field: Field, tables: Tables) -> LoadedGraph:
     y[at] = codes
     split = np.full(len(ids), "", dtype="<U5")
     split[at] = labels.column("split").to_numpy()
+    columns = FeatureColumns.numeric(tables.feature_names, tables.num_features)
     graph = Graph.from_edges(
         ids.get_indexer(pd.Index(edges.column("source").to_numpy())),
         ids.get_indexer(pd.Index(edges.column("target").to_numpy())),
@@ -143,8 +145,10 @@ def collect_field(field: Field, tables: Tables) -> LoadedGraph:
         labels=y,
         node_ids=pd.Index(ids.astype(str), dtype=object),
         class_names=names,
+        feature_names=columns.names,
     )
-    return LoadedGraph(graph, split if (split != "").any() else None)
+    named = split if (split != "").any() else None
+    return LoadedGraph(graph, named, columns=columns)
 
 
 def _check_memory(nodes: int, features: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from cpgnn.features import match_names
 from cpgnn.io.places import wrong
 from cpgnn.spark.adjacency import Adjacency, kept
 from cpgnn.spark.model import Packed, check_distributable, prior_logits
 from cpgnn.spark.propagation import beliefs, check_checkpoints, propagate
-from cpgnn.spark.tables import Given, Tables, check_covered, check_tables
+from cpgnn.spark.tables import Given, Tables, check_covered, check_tables, select_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +38,7 @@ def predict(packed: Packed, given: Given) -> DataFrame:
     and split. The last round runs when the result is used.
     """
     classifier = packed.unpacked()
-    check_model(classifier, given)
+    given = check_model(classifier, given)
     tables = check_tables(given)
     A = Adjacency.of(tables)
     check_covered(tables, A.ends, given.names)
@@ -44,17 +46,26 @@ def predict(packed: Packed, given: Given) -> DataFrame:
     return _predictions(P, tables, [str(name) for name in classifier.classes_])
 
 
-def check_model(classifier: CPGNNClassifier, given: Given) -> None:
-    """Raises, before any job, if the model cannot be used here or not with these features."""
+def check_model(classifier: CPGNNClassifier, given: Given) -> Given:
+    """Raises, before any job, if the model cannot be used here or not with these features.
+
+    Returns the tables with the features in the model's order, where it knows them by name.
+    """
     wanted = classifier.n_features_in_
     assert classifier.architecture_ is not None  # what is saved has one
     check_distributable(classifier.architecture_.prior, wanted)
+    if given.features is not None and classifier.feature_names_in_ is not None:
+        columns = given.features.columns
+        order, _ = match_names(classifier.feature_names_in_, columns[1:], given.names.features)
+        features = select_positions(given.features, [0, *(int(i) + 1 for i in order)])
+        given = replace(given, features=features)
     width = 0 if given.features is None else len(given.features.columns) - 1
     if width != wanted:
         must = f"have the {wanted:,} features the model was fitted with"
         raise wrong(given.names.features, "Features", must, width or "none")
     if classifier.num_layers_ > 1:
         check_checkpoints(given.edges)
+    return given
 
 
 def probabilities(

@@ -39,6 +39,8 @@ class Tables:
     """id, label (text, null = unknown), split ("" = not said)."""
     features: DataFrame | None
     """id and one float column each, x0 … x(F-1)."""
+    feature_names: tuple[str, ...]
+    """What their owner calls them."""
     rows: int
     """Rows of `edges`."""
     self_loops: int
@@ -52,7 +54,7 @@ class Tables:
 
     @property
     def num_features(self) -> int:
-        return 0 if self.features is None else len(self.features.columns) - 1
+        return len(self.feature_names)
 
     @property
     def seeds(self) -> DataFrame:
@@ -123,7 +125,9 @@ def check_tables(given: Given, *, unlabelled: str | None = None) -> Tables:
         labels = _labels(labels, kind, unlabelled, names.labels)
     if features is not None:
         features = _features(features, kind, names.features)
-    checked = Tables(edges, labels, features, found["rows"], found["loops"], found["empty"])
+    own = () if given.features is None else tuple(given.features.columns[1:])
+    counts = (found["rows"], found["loops"], found["empty"])
+    checked = Tables(edges, labels, features, own, *counts)
     if not whole:
         _check_padding(checked, names)
     return checked
@@ -336,6 +340,11 @@ def check_covered(tables: Tables, ends: DataFrame, names: Names) -> None:
 
 def _trimmed(column: Column) -> Column:
     return F.regexp_replace(column, r"(?U)^\s+|\s+$", "")
+
+
+def select_positions(table: DataFrame, positions: list[int]) -> DataFrame:
+    """The columns at these positions, in this order."""
+    return table.select(*(_column(table, position) for position in positions))
 
 
 def _column(table: DataFrame, position: int) -> Column:
