@@ -60,7 +60,7 @@ def generate(folder: Path, edges: int, seed: int = 0) -> None:
 
 def measured(name: str, edges: int, layers: int, words: list[str]) -> dict[str, object]:
     """Runs a command; its seconds, the peak of all its processes' memory, Spark's own counts."""
-    log = WORK / "events"
+    log = WORK / f"events-{edges}"
     shutil.rmtree(log, ignore_errors=True)
     log.mkdir(parents=True)
     partitions = max(8, 2 * edges // ROWS)
@@ -71,7 +71,7 @@ def measured(name: str, edges: int, layers: int, words: list[str]) -> dict[str, 
         "spark.eventLog.dir": log.as_uri(),
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",
-        "spark.local.dir": str(WORK / "local"),
+        "spark.local.dir": str(WORK / f"local-{edges}"),
         "spark.ui.enabled": "false",
     }
     command = [sys.executable, "-c", "from cpgnn.cli import main; main()", "spark", *words]
@@ -136,7 +136,7 @@ def run(edges: int, layers: list[int], commands: list[str]) -> None:
     labels, features = ["--labels", table["labels"]], ["--features", table["features"]]
     if "stats" in commands:
         _line(measured("stats", edges, 0, ["stats", table["edges"], *labels, *features]))
-    for K in layers:
+    for K in layers if set(commands) - {"stats"} else []:
         model, out = WORK / f"model-{edges}-{K}", WORK / f"out-{edges}-{K}"
         words = [table["edges"], *features]
         if "fit" in commands or not model.exists():
