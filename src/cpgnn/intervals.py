@@ -98,6 +98,7 @@ def edge_frequency_interval(
     B: np.ndarray,
     *,
     initial: np.ndarray | None = None,
+    beyond: np.ndarray | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -108,6 +109,8 @@ def edge_frequency_interval(
     draws the labelled nodes with replacement, and an edge counts as often as its two ends were
     drawn, multiplied. The interval is about this graph: it narrows by √(1 − f²), f the share of
     the edges of a class's labelled nodes that lead to labelled ones, and is a point when all are.
+    Where A is the part of a larger graph that holds all edges of its labelled nodes, `beyond` [c]
+    says how many of the other nodes were predicted to be of each class.
     """
     if not 0 < confidence < 1:
         hint = f"Did you mean {confidence / 100:.2f}?" if 1 < confidence < 100 else ""
@@ -128,7 +131,8 @@ def edge_frequency_interval(
     rest = np.setdiff1d(np.arange(n), known)
     outward = (A[known][:, rest] @ one_hot(predicted[rest], c)).tocoo()  # [labelled, c]
     cells = y[outward.row] * c + outward.col
-    weight = _column_weights(labels, known, val, predicted, rest, c)
+    others = np.bincount(predicted[rest], minlength=c) + (0 if beyond is None else beyond)
+    weight = _column_weights(labels, known, val, predicted, others, c)
     unit = float(among.data.mean()) if among.nnz else 1.0
 
     rng = np.random.default_rng(seed)
@@ -163,18 +167,19 @@ def _column_weights(
     known: np.ndarray,
     val: np.ndarray,
     predicted: np.ndarray,
-    rest: np.ndarray,
+    counted: np.ndarray,
     c: int,
 ) -> np.ndarray:
     """1 / (share of class j that is labelled), [c].
 
-    How many of the others are of class j is counted by prediction, and corrected by what the same
-    count is off by on the validation nodes. One node more on both sides keeps rare classes calm.
+    How many of the others are of class j is counted by prediction (`counted` [c]), and corrected
+    by what the same count is off by on the validation nodes. One node more on both sides keeps
+    rare classes calm.
     """
     have = np.bincount(labels[known], minlength=c)
     true, guessed = (np.bincount(x[val], minlength=c) + 1.0 for x in (labels, predicted))
-    others = np.bincount(predicted[rest], minlength=c) * true / guessed
-    others *= len(rest) / max(others.sum(), 1.0)
+    others = counted * true / guessed
+    others *= counted.sum() / max(others.sum(), 1.0)
     return (have + others) / np.maximum(have, 1)
 
 

@@ -13,14 +13,14 @@ from pyspark.sql import functions as F
 from cpgnn.classifier import Begin, CPGNNClassifier
 from cpgnn.errors import must_be
 from cpgnn.features import FeatureScaler
-from cpgnn.homophily import row_normalized
+from cpgnn.intervals import EdgeFrequency, edge_frequency_interval
 from cpgnn.io import check_free
 from cpgnn.run import Run, train_run, write_run
 from cpgnn.settings import preset
-from cpgnn.spark.adjacency import Adjacency, kept
+from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field
 from cpgnn.spark.model import Packed, check_distributable
-from cpgnn.spark.predict import probabilities
+from cpgnn.spark.predict import best_column, probabilities
 from cpgnn.spark.propagation import beliefs, check_checkpoints
 from cpgnn.spark.tables import Given, Tables, check_covered, check_tables
 
@@ -67,7 +67,9 @@ def fit(
     run = train_run(
         loaded, classifier, test=test, positive=positive, refit=refit, scaler=scaler, begin=begin
     )
-    run.classifier.edge_frequency_ = edge_frequency(run.classifier, A, tables)
+    found = _frequencies(run.measured or run.classifier, A, tables)
+    for each in {run.measured or run.classifier, run.classifier}:
+        each.edge_frequency_interval_, each.edge_frequency_ = found, found.share
     A.release()
     write_run(run, out, options or {}, with_graph=False)
     return run
@@ -101,33 +103,32 @@ def _scaler(classifier: CPGNNClassifier, tables: Tables) -> FeatureScaler:
     return FeatureScaler.from_moments(values[:F_], values[F_:])
 
 
-def edge_frequency(classifier: CPGNNClassifier, A: Adjacency, tables: Tables) -> np.ndarray:
-    """Rows of B̃ᵀAB̃ scaled to sum 1, over the whole graph: `cpgnn.compatibility.edge_frequency`.
+def _frequencies(classifier: CPGNNClassifier, A: Adjacency, tables: Tables) -> EdgeFrequency:
+    """`edge_frequency_interval_` of the whole graph: predictions of all its nodes, from Spark.
 
-    B̃ holds the labels that training and validation used, and the model's beliefs elsewhere.
+    The field holds every edge of the labelled nodes; what it lacks are right predictions at its
+    rim, and how many of the nodes outside are of which class.
     """
-    assert tables.labels is not None
-    names, c = [str(name) for name in classifier.classes_], len(classifier.classes_)
-    columns = beliefs(c)
-    P = probabilities(classifier, Packed.of(classifier), A, tables)
-    known = np.concatenate([classifier.split_.train, classifier.split_.val])
-    graph, spark = classifier.graph_, P.sparkSession
-    kind = P.schema["id"].dataType.simpleString()
-    ids = graph.node_ids[known]
-    table = spark.createDataFrame(
-        pa.table({"id": ids.astype("int64" if kind == "bigint" else str), "y": graph.labels[known]})
+    graph, split = classifier.graph_, classifier.split_
+    c = graph.num_classes
+    P = probabilities(classifier, Packed.of(classifier), A, tables).persist()
+    best = P.groupBy(best_column(c).alias("best")).count().collect()
+    total = np.zeros(c, dtype=np.int64)
+    for row in best:
+        total[row["best"]] = row["count"]
+    kind = "int64" if P.schema["id"].dataType.simpleString() == "bigint" else str
+    here = {"id": graph.node_ids.astype(kind), "position": np.arange(graph.num_nodes)}
+    inside = P.join(P.sparkSession.createDataFrame(pa.table(here)), "id").toArrow()
+    P.unpersist()
+    B = np.empty((graph.num_nodes, c))
+    for j, name in enumerate(beliefs(c)):
+        B[inside.column("position").to_numpy(), j] = inside.column(name).to_numpy()
+    return edge_frequency_interval(
+        graph.adjacency,
+        graph.labels,
+        split.train,
+        split.val,
+        B,
+        initial=classifier.initial_compatibility_,
+        beyond=total - np.bincount(B.argmax(axis=1), minlength=c),
     )
-    joined = P.join(table, "id", "left")
-    own = [
-        F.when(F.col("y").isNull(), F.col(b)).otherwise((F.col("y") == j).cast("double"))
-        for j, b in enumerate(columns)
-    ]
-    B = joined.select("id", *(o.alias(b) for o, b in zip(own, columns, strict=True)))
-    B = kept(B.repartition(A.partitions, "id"))
-    sums = A.times(B.select("id", *(F.col(b).alias(f"m_{b}") for b in columns)))
-    pairs = [F.sum(F.col(i) * F.col(f"m_{j}")) for i in columns for j in columns]
-    totals = B.join(sums, "id").agg(*pairs).first()
-    assert totals is not None
-    B.unpersist()
-    C = np.array([0.0 if value is None else value for value in totals]).reshape(len(names), c)
-    return row_normalized(C)

@@ -7,7 +7,7 @@ from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.features import match_names
@@ -79,20 +79,23 @@ def probabilities(
     kind = tables.features.schema["id"].dataType.simpleString()
     schema = ", ".join([f"id {kind}", *(f"{name} double" for name in columns)])
     logits = tables.features.mapInArrow(partial(_logits, shared, columns), schema)
+    temperature = classifier.temperature_
     if model.num_layers == 0:
-        return softmax(logits, columns)
+        return softmax(logits, columns, temperature)
     B_0 = softmax(logits, columns, minus=1 / c)
     B_0 = kept(B_0.repartition(A.partitions, "id"))
     H_bar = model.H_bar.detach().double().numpy()
     B = propagate(A, B_0, H_bar, model.num_layers, model.normalization)
-    return softmax(B, columns)  # + 1/c for every class alike changes nothing here
+    return softmax(B, columns, temperature)  # + 1/c for every class alike changes nothing here
 
 
-def softmax(logits: DataFrame, columns: list[str], minus: float = 0.0) -> DataFrame:
-    """softmax(logits) - minus, with logits that are not finite as an error."""
-    top = F.greatest(*columns)
-    shifted = logits.withColumns({"top": top})
-    exps = {name: F.exp(F.col(name) - F.col("top")) for name in columns}
+def softmax(
+    logits: DataFrame, columns: list[str], temperature: float = 1.0, minus: float = 0.0
+) -> DataFrame:
+    """softmax(logits / temperature) - minus; logits that are not finite are an error."""
+    shifted = logits.withColumn("top", F.greatest(*columns))
+    T = F.lit(float(temperature))
+    exps = {name: F.exp((F.col(name) - F.col("top")) / T) for name in columns}
     total = reduce(add, (F.col(name) for name in columns))
     scaled = shifted.withColumns(exps).withColumn("total", total)
     fine = ~F.isnan("total")
@@ -108,19 +111,25 @@ def _logits(
     return prior_logits(batches, shared.value, columns)
 
 
+def best_column(c: int) -> Column:
+    """The position of the first largest of c columns of beliefs."""
+    columns = beliefs(c)
+    top, best = F.greatest(*columns), F.lit(c - 1)
+    for j in reversed(range(c - 1)):
+        best = F.when(F.col(columns[j]) == top, F.lit(j)).otherwise(best)
+    return best
+
+
 def _predictions(P: DataFrame, tables: Tables, class_names: list[str]) -> DataFrame:
     columns = beliefs(len(class_names))
-    best = F.lit(class_names[-1])
-    top = F.greatest(*columns)
-    for name, column in reversed(list(zip(class_names, columns, strict=True))):
-        best = F.when(F.col(column) == top, F.lit(name)).otherwise(best)
+    every = F.array(*(F.lit(name) for name in class_names))
     label = split = F.lit("")
     if tables.labels is not None:
         P = P.join(tables.labels, "id", "left")
         label, split = F.coalesce("label", F.lit("")), F.coalesce("split", F.lit(""))
     return P.select(
         F.col("id").cast("string").alias("id"),
-        best.alias("class"),
+        every[best_column(len(class_names))].alias("class"),
         label.alias("label"),
         split.alias("split"),
         *(F.col(c).alias(f"p_{n}") for c, n in zip(columns, class_names, strict=True)),
