@@ -9,7 +9,7 @@ import pytest
 from cpgnn.errors import InputError
 from cpgnn.spark import Given
 from cpgnn.spark.adjacency import Adjacency
-from cpgnn.spark.tables import check_covered, check_tables
+from cpgnn.spark.tables import check_ids_match, check_tables
 from cpgnn.spark.writing import check_new, write_parquet
 
 pytestmark = pytest.mark.slow
@@ -53,7 +53,17 @@ def test_every_node_has_features(spark):
     tables = check_tables(given(spark, features=[("a", 1.0), ("c", 2.0)]))
     A = Adjacency.of(tables)
     with pytest.raises(InputError, match=r"Every node must have features. Got none for 1 node"):
-        check_covered(tables, A.ends, given(spark).names)
+        check_ids_match(tables, A.ends, given(spark).names)
+
+
+def test_most_labels_are_of_nodes_in_the_edges(spark):
+    strange = [("a", "x", ""), ("p", "y", ""), ("q", "y", "")]
+    tables = check_tables(
+        given(spark, labels=strange, features=[*FEATURES, ("p", 1.0), ("q", 2.0)])
+    )
+    A = Adjacency.of(tables)
+    with pytest.raises(InputError, match=r"Most ids must be in edges. Got 2 of 3"):
+        check_ids_match(tables, A.ends, given(spark).names)
 
 
 def test_integers_and_text_compare_as_text(spark):

@@ -22,7 +22,7 @@ from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_fiel
 from cpgnn.spark.model import Packed, check_distributable
 from cpgnn.spark.predict import best_column, probabilities
 from cpgnn.spark.propagation import beliefs, check_checkpoints
-from cpgnn.spark.tables import Given, Tables, check_covered, check_tables
+from cpgnn.spark.tables import Given, Tables, check_ids_match, check_tables
 
 
 def fit(
@@ -49,7 +49,7 @@ def fit(
     check_fittable(classifier, given)
     tables = check_tables(given, unlabelled=unlabelled)
     A = Adjacency.of(tables)
-    check_covered(tables, A.ends, given.names)
+    check_ids_match(tables, A.ends, given.names)
     layers = classifier.num_layers or 0
     field = receptive_field(
         A,

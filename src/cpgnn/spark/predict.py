@@ -15,7 +15,7 @@ from cpgnn.io.places import wrong
 from cpgnn.spark.adjacency import Adjacency, kept
 from cpgnn.spark.model import Packed, check_distributable, prior_logits
 from cpgnn.spark.propagation import beliefs, check_checkpoints, propagate
-from cpgnn.spark.tables import Given, Tables, check_covered, check_tables, select_positions
+from cpgnn.spark.tables import Given, Tables, check_ids_match, check_tables, select_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def predict(packed: Packed, given: Given) -> DataFrame:
     given = check_model(classifier, given)
     tables = check_tables(given)
     A = Adjacency.of(tables)
-    check_covered(tables, A.ends, given.names)
+    check_ids_match(tables, A.ends, given.names)
     P = probabilities(classifier, packed, A, tables)
     return _predictions(P, tables, [str(name) for name in classifier.classes_])
 

@@ -13,7 +13,7 @@ from cpgnn.io.labels import encode_labels
 from cpgnn.io.places import wrong
 from cpgnn.spark.adjacency import Adjacency, kept
 from cpgnn.spark.propagation import beliefs
-from cpgnn.spark.tables import Given, Names, Tables, check_tables
+from cpgnn.spark.tables import Given, Names, Tables, check_ids_match, check_tables
 from cpgnn.stats import Stats
 
 MOST_CLASSES = 1000
@@ -23,6 +23,7 @@ def stats(given: Given, *, unlabelled: str | None = None) -> Stats:
     """Describes a graph. Only numbers for classes and for degrees leave Spark."""
     tables = check_tables(given, unlabelled=unlabelled)
     A = Adjacency.of(tables)
+    check_ids_match(tables, A.ends, given.names)
     degrees = _degrees(A, tables)
     num_edges = A.everything().count() // 2
     loops = tables.edges.where("source = target").select(F.col("source").alias("id")).distinct()

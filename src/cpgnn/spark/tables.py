@@ -305,31 +305,33 @@ def _check_once(table: DataFrame, name: str, what: str) -> None:
 
 def _check_padding(tables: Tables, names: Names) -> None:
     """Ids that differ from others by spaces around them only are a mistake, as on one machine."""
-    for table, name, columns in (
-        (tables.edges, names.edges, ("source", "target")),
-        (tables.labels, names.labels, ("id",)),
-        (tables.features, names.features, ("id",)),
-    ):
-        if table is None:
-            continue
-        ids = table.select(F.explode(F.array(*columns)).alias("id"))
-        padded = ids.where(F.col("id").rlike(PADDED))
-        if padded.first() is None:
-            continue
-        trimmed = padded.select(_trimmed(F.col("id")).alias("id")).distinct()
-        twin = ids.join(trimmed, "id", "left_semi").first()
-        if twin is not None:
-            got = f"{twin['id']!r} with and without"
-            hint = "Remove the spaces around the ids."
-            raise wrong(name, "Node ids", "differ by more than surrounding spaces", got, hint)
+    ids = tables.edges.select(F.explode(F.array("source", "target")).alias("id"))
+    for table in (tables.labels, tables.features):
+        if table is not None:
+            ids = ids.unionByName(table.select("id"))
+    padded = ids.where(F.col("id").rlike(PADDED))
+    if padded.first() is None:
+        return
+    trimmed = padded.select(_trimmed(F.col("id")).alias("id")).distinct()
+    twin = ids.join(trimmed, "id", "left_semi").first()
+    if twin is not None:
+        got, hint = f"{twin['id']!r} with and without", "Remove the spaces around the ids."
+        raise wrong(names.edges, "Node ids", "differ by more than surrounding spaces", got, hint)
 
 
-def check_covered(tables: Tables, ends: DataFrame, names: Names) -> None:
-    """Raises if a node of the edges (`ends`: id) or labels has no features."""
-    assert tables.features is not None
+def check_ids_match(tables: Tables, ends: DataFrame, names: Names) -> None:
+    """Raises if a node has no features, or most labelled ids are not in the edges (`ends`: id)."""
     nodes = ends.select("id")
     if tables.labels is not None:
+        foreign = tables.seeds.join(nodes, "id", "left_anti")
+        unknown, total = foreign.count(), tables.seeds.count()
+        if 2 * unknown > total:
+            got = f"{unknown:,} of {total:,} that are not"
+            hint = "Check that the tables match."
+            raise wrong(names.labels, "Most ids", f"be in {names.edges}", got, hint)
         nodes = nodes.unionByName(tables.labels.select("id"))
+    if tables.features is None:
+        return
     without = nodes.join(tables.features.select("id"), "id", "left_anti")
     first = without.first()
     if first is not None:
