@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ import pandas as pd
 import scipy.sparse as sp
 
 from cpgnn.border import Matrix
+from cpgnn.io import atomic_write, write_table
+from cpgnn.io.places import StrPath, wrong
 from cpgnn.words import sentences
 
 PRIOR, NEIGHBOUR, RETURNING = "prior", "neighbour", "returning"
@@ -150,6 +154,16 @@ class Explanation:
             "nodes": [self._node(i, name) for i, name in enumerate(as_text(self.node_ids))],
         }
 
+    def write(self, path: StrPath) -> None:
+        """Writes `to_dict` as .json, or `to_frame` as .csv or .parquet."""
+        path = check_ending(path)
+        if path.suffix.lower() != ".json":
+            write_table(path, self.to_frame())
+            return
+        text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        with atomic_write(path) as file:
+            file.write(f"{text}\n".encode())
+
     def _node(self, i: int, name: str) -> dict[str, Any]:
         names, rows = (*self.class_names, None), self.of(i)
         neighbours = zip(
@@ -180,6 +194,15 @@ class Explanation:
                 for neighbour, weight, like, label, contribution in neighbours
             ],
         }
+
+
+def check_ending(path: StrPath) -> Path:
+    """The path, if its ending names a format that `Explanation.write` knows."""
+    path = Path(path)
+    if path.suffix.lower() not in (".json", ".csv", ".parquet"):
+        must, got = "be '.json', '.csv' or '.parquet'", repr(path.suffix or path.name)
+        raise wrong(path, "The ending of an explanation", must, got)
+    return path
 
 
 def as_text(names: np.ndarray) -> np.ndarray:

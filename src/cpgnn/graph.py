@@ -190,7 +190,8 @@ class Graph:
         import difflib
 
         names = self.node_ids[:100_000].astype(str)
-        close = difflib.get_close_matches(str(missing), list(names), n=3, cutoff=0.7)
+        alike = names[names.map(_folded) == _folded(missing)]
+        close = list(alike[:3]) or difflib.get_close_matches(str(missing), list(names), 3)
         return f"Did you mean {', '.join(close)}?" if close else f"Try {names[0]!r}, for example."
 
     # -- ways in -----------------------------------------------------------------------------
@@ -406,6 +407,11 @@ class Graph:
         if len(self.self_loops):
             data.self_loops = torch.from_numpy(self.self_loops)
         return data
+
+
+def _folded(name: Hashable) -> str:
+    """A name without what people mistype: case, blanks around it, leading zeros."""
+    return str(name).strip().lower().lstrip("0")
 
 
 def _is_symmetric(A: sp.coo_array) -> bool:

@@ -59,7 +59,7 @@ class Run:
     def graph(self) -> Graph:
         graph: Graph | None = getattr(self.classifier, "graph_", None)
         if graph is None:
-            hint = "Give the edges and features of the graph to predict."
+            hint = "Put graph.npz back, or give the edges and features of the graph to predict."
             raise must_be("The run", "have the graph it was fitted on", "none", hint)
         return graph
 
@@ -200,17 +200,37 @@ def load_run(folder: Path | str) -> Run:
     """
     folder = Path(folder)
     if not (folder / CONFIG).is_file():
-        raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", "one without config.json")
+        got = "one without config.json" if folder.is_dir() else "no folder"
+        raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", got)
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        written = str(config["cpgnn_version"])
+    except (ValueError, KeyError, TypeError):
+        raise _not_a_config(folder) from None
+    try:
+        return _opened(folder, config)
+    except InputError as error:
+        if written == cpgnn.__version__:
+            raise
+        raise InputError(
+            f"{error} The run is from cpgnn {written}, and this is {cpgnn.__version__}."
+        ) from None
+
+
+def _not_a_config(folder: Path) -> InputError:
+    return InputError(
+        f"{folder / CONFIG} must be the JSON that 'cpgnn fit' writes. Got something else. "
+        "Fit again."
+    )
+
+
+def _opened(folder: Path, config: dict[str, Any]) -> Run:
+    try:
         positive, refit = config["positive"], bool(config["refit"])
         kept = config.get("features")
         columns = None if kept is None else FeatureColumns.from_dict(kept)
     except (ValueError, KeyError, TypeError):
-        raise InputError(
-            f"{folder / CONFIG} must be the JSON that 'cpgnn fit' writes. Got something else. "
-            "Fit again."
-        ) from None
+        raise _not_a_config(folder) from None
     graph = read_graph_npz(folder / GRAPH) if (folder / GRAPH).exists() else None
     classifier = CPGNNClassifier.load(folder / MODEL, graph)
     split = classifier.split_

@@ -24,7 +24,7 @@ _PRIORS = {
     "link": " The LINK prior itself reads the list of neighbours, so part of them is in it.",
     "custom": " The prior is a custom one and may itself look at neighbours.",
 }
-_USES = {"train": "used for training", "val": "used to choose the epoch", "test": "held out"}
+_USES = {"train": "used for training", "val": "used for validation", "test": "held out"}
 
 
 def sentences(of: Explanation, i: int) -> Iterator[str]:

@@ -18,6 +18,7 @@ from cpgnn.cli import (
     check,
     datasets,
     demo,
+    explain,
     fit,
     generate,
     predict,
@@ -48,6 +49,7 @@ def top(
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("check")(check.check)
+app.command("explain")(explain.explain)
 app.command("stats")(stats.stats)
 app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)

@@ -23,9 +23,12 @@ def figure(width: float, height: float) -> Figure:
     return made
 
 
-def save(picture: Figure, path: Path) -> None:
+def save(picture: Figure, path: Path, description: str | None = None) -> None:
+    """Writes the picture in the format of its ending, with a description for those who need one."""
+    kind = path.suffix.removeprefix(".").lower() or "png"
+    about = {"Description": description} if description else None
     with atomic_write(path) as file:
-        picture.savefig(file, format=path.suffix.removeprefix(".") or "png", dpi=150)
+        picture.savefig(file, format=kind, dpi=150, metadata=about)
 
 
 def heatmap(

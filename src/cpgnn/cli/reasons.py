@@ -1,0 +1,74 @@
+"""Explanations on standard output: sentences with a table and bars, JSON, or CSV."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from cpgnn.bars import Bar, bars
+from cpgnn.cli.printing import console, show, table
+from cpgnn.explanation import Explanation
+
+HALF = 12
+"""Characters of the longest bar."""
+
+
+def print_explanation(of: Explanation, form: str, top: int) -> None:
+    """`form` is one of FORMATS; `top` neighbours a node as text, all of them otherwise."""
+    FORMATS[form](of, top)
+
+
+def _text(of: Explanation, top: int) -> None:
+    to = console()
+    for i in range(len(of)):
+        _print_node(to, of, i, top)
+
+
+def _json(of: Explanation, top: int) -> None:
+    print(json.dumps(of.to_dict(), indent=2, ensure_ascii=False))
+
+
+def _csv(of: Explanation, top: int) -> None:
+    of.to_frame().to_csv(sys.stdout, index=False, lineterminator="\n")
+
+
+FORMATS = {"text": _text, "json": _json, "csv": _csv}
+
+
+def _print_node(to: Console, of: Explanation, i: int, top: int) -> None:
+    to.print(Text(of.words(i)))
+    made = bars(of, i, top)
+    best, second = (of.class_names[j] for j in (of.predicted[i], of.runner_up[i]))
+    weighted = any(bar.weight not in (None, 1.0) for bar in made)
+    heads = ["looks like", "label", *(["weight"] if weighted else [])]
+    listed = table("term", *heads, f"for {best} before {second}")
+    listed.add_column("", no_wrap=True)
+    longest = max(abs(bar.margin) for bar in made)
+    for bar in made:
+        _add(listed, bar, longest, weighted)
+    total = Bar("sum: difference of the logits", float(of.margin(of.total[i], i)))
+    listed.add_section()
+    _add(listed, total, 0.0, weighted)
+    show(to, listed)
+
+
+def _add(listed: Table, bar: Bar, longest: float, weighted: bool) -> None:
+    cells = [escape(bar.name), escape(bar.looks_like), escape(bar.label)]
+    if weighted:
+        cells.append("" if bar.weight is None else f"{bar.weight:g}")
+    listed.add_row(*cells, f"{bar.margin:+.3f}", _drawn(bar.margin, longest))
+
+
+def _drawn(margin: float, longest: float) -> Text:
+    """A bar to the right of the axis for the class, to its left against it."""
+    if not longest:
+        return Text("")
+    blocks = "█" * round(HALF * abs(margin) / longest)
+    if margin < 0:
+        return Text(f"{blocks:>{HALF}}│", style="red")
+    return Text(f"{'':>{HALF}}│{blocks}", style="green")

@@ -1,0 +1,159 @@
+"""`cpgnn explain`: the same answer as text, JSON, table and picture; and what can go wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cpgnn import __version__, explain, load_run
+
+FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 60"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return tmp_path_factory.mktemp("fitted") / "run"
+
+
+@pytest.fixture
+def run(cpgnn, files, kept):
+    """A run of the example, fitted once and copied for each test."""
+    if not kept.exists():
+        assert cpgnn(*FIT.split(), "--out", kept).code == 0
+    return shutil.copytree(kept, files / "run")
+
+
+def test_text_says_what_the_library_says(cpgnn, run):
+    done = cpgnn("explain", "run", "041", "003", "--top", "2")
+    assert done.code == 0, done.err
+    made = explain(load_run(run).classifier, nodes=["041", "003"])
+    printed = " ".join(done.out.split())
+    for i in range(2):
+        assert " ".join(made.words(i).split()) in printed
+    hidden = int(made.pointer[1]) - 2
+    assert hidden > 0
+    assert f"{hidden} more neighbours" in done.out
+    assert "█" in done.out
+    for name in made.class_names:
+        assert name in done.out
+
+
+def test_json_csv_and_parquet_agree_with_predictions(cpgnn, run, files):
+    done = cpgnn("explain", "run", "041", "--format", "json")
+    node = json.loads(done.out)["nodes"][0]
+    row = pd.read_csv("run/predictions.csv", dtype={"id": str}).set_index("id").loc["041"]
+    assert node["class"] == row["class"]
+    given = json.loads(done.out)["classes"]
+    np.testing.assert_allclose(node["probabilities"], [row[f"p_{name}"] for name in given])
+    printed = cpgnn("explain", "run", "041", "--format", "csv").out
+    frame = pd.read_csv(io.StringIO(printed), dtype={"node": str}, float_precision="round_trip")
+    total = frame.groupby("class")["contribution"].sum()
+    np.testing.assert_allclose(total[given], node["logits"], rtol=1e-4, atol=1e-4)
+    for name in ("why.csv", "why.parquet", "why.json"):
+        assert cpgnn("explain", "run", "041", "--out", name).code == 0
+    assert json.loads((files / "why.json").read_text())["nodes"][0] == node
+    again = pd.read_parquet("why.parquet")
+    np.testing.assert_array_equal(again["contribution"], frame["contribution"])
+    text = io.StringIO((files / "why.csv").read_text())
+    pd.testing.assert_frame_equal(
+        pd.read_csv(text, dtype={"node": str}, float_precision="round_trip"), frame
+    )
+
+
+def test_many_nodes_from_a_file_and_a_picture(cpgnn, run, files):
+    done = cpgnn("explain", "run", "--nodes-file", "run/review.csv", "--out", "why.csv")
+    assert done.code == 0, done.err
+    assert "40 nodes written to why.csv" in done.out
+    named = pd.read_csv("why.csv", dtype=str)["node"].nunique()
+    assert named == 40
+    assert cpgnn("explain", "run", "041", "--picture", "why.png").code == 0
+    assert (files / "why.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_integer_ids_are_typed_as_text(cpgnn, files):
+    """A graph without names of its own has 0 … n-1."""
+    from cpgnn.demo import example_graph
+    from cpgnn.io import write_graph
+
+    write_graph(files / "graph.npz", example_graph())
+    fit = "fit graph.npz --prior mlp --layers 1 --epochs 5 --out run"
+    assert cpgnn(*fit.split()).code == 0
+    assert cpgnn("explain", "run", "17").code == 0
+
+
+def without_graph(run):
+    (run / "graph.npz").unlink()
+
+
+def newer_format(run):
+    path = run / "model" / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
+    other_version(run)
+
+
+def other_version(run):
+    path = run / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"cpgnn_version": "9.9.9"}))
+
+
+def other_version_and_layout(run):
+    other_version(run)
+    config = json.loads((run / "config.json").read_text())
+    del config["refit"]
+    (run / "config.json").write_text(json.dumps(config))
+
+
+def other_graph(run):
+    from cpgnn.io import write_graph
+    from toys import toy
+
+    write_graph(run / "graph.npz", toy().graph)
+
+
+def not_a_run(run):
+    shutil.rmtree(run / "model")
+    (run / "config.json").unlink()
+
+
+def nothing(run):
+    pass
+
+
+VERSIONS = rf"The run is from cpgnn 9\.9\.9, and this is {__version__}"
+WRONG = {
+    "unknown node": (nothing, "run 0041", r"Got '0041'\. Did you mean 041"),
+    "a typing error": (nothing, "run 04l", r"Got '04l'\. Did you mean"),
+    "no node": (nothing, "run", r"NODE must name at least one node\. Got none"),
+    "no folder": (nothing, "nowhere 041", r"nowhere must be a folder that 'cpgnn fit' wrote"),
+    "no run": (not_a_run, "run 041", r"Got one without config\.json"),
+    "graph is gone": (without_graph, "run 041", r"The run must have the graph it was .*Put graph\.npz back"),
+    "another graph": (other_graph, "run 041", r"The graph must be the one that run/model was"),
+    "newer format": (newer_format, "run 041", rf"format 99.*Upgrade cpgnn.*{VERSIONS}"),
+    "newer layout": (other_version_and_layout, "run 041", rf"config\.json must be.*{VERSIONS}"),
+    "format": (nothing, "run 041 --format xml", r"'--format' must be text or json or csv"),
+    "ending": (nothing, "run 041 --out why.doc", r"be '\.json', '\.csv' or '\.parquet'"),
+    "picture": (nothing, "run 041 --picture why.doc", r"be '\.png' or '\.svg'"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_errors(case, cpgnn, run, files):
+    damage, words, message = WRONG[case]
+    damage(run)
+    before = {path.name for path in files.iterdir()}
+    done = cpgnn("explain", *words.split())
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    assert re.search(message, done.err), done.err
+    assert {path.name for path in files.iterdir()} == before
+
+
+def test_a_run_of_another_version_that_can_be_read_is_read(cpgnn, run):
+    other_version(run)
+    assert cpgnn("explain", "run", "041").code == 0
