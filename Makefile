@@ -6,8 +6,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # One thread for each test process: two processes share two cores.
 TEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-.PHONY: help setup setup-dev demo test test-slow java lint docs wheel bench clean \
-	reproduce reproduce-quick results-docs
+.PHONY: help setup setup-dev demo test test-slow java chromium lint docs pictures wheel bench \
+	clean reproduce reproduce-quick results-docs
 
 help:
 	@echo "make demo       set up and run the built-in example (under a minute once installed)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-slow  what needs data sets, minutes or a clean environment"
 	@echo "make docs       build the documentation into site/"
 	@echo "make reproduce  all of the paper's experiments (about 24 hours of one core; resumes)"
+	@echo "make pictures   draw the pictures of docs/decision.md again"
 	@echo "make bench      run the benchmarks (about half an hour; CPGNN_DATA names the graphs)"
 
 $(BIN)/python:
@@ -42,7 +43,7 @@ lint: setup-dev
 test: setup-dev lint
 	$(TEST) -m "not slow"
 
-test-slow: setup-dev docs wheel java reproduce-quick
+test-slow: setup-dev docs wheel java chromium reproduce-quick
 	$(TEST) -m slow
 
 # Spark needs Java; where there is none, Debian's is installed.
@@ -50,6 +51,11 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 java:
 	@command -v java > /dev/null || { $(SUDO) apt-get update -q && \
 		$(SUDO) apt-get install -q -y openjdk-17-jre-headless; }
+
+# The browser that reports are tested in: Debian's, for Playwright's own may not download.
+chromium:
+	@command -v chromium > /dev/null || { $(SUDO) apt-get update -q && \
+		$(SUDO) apt-get install -q -y --no-install-recommends chromium; }
 
 # The wheel, built and run in an environment of its own.
 wheel: setup-dev
@@ -62,6 +68,10 @@ wheel: setup-dev
 
 docs: setup-dev
 	$(BIN)/mkdocs build --strict
+
+# The pictures of docs/decision.md, by running the page itself.
+pictures: setup-dev chromium
+	OMP_NUM_THREADS=1 $(BIN)/python docs/pictures.py
 
 bench: setup-dev
 	cd benchmarks && for part in epoch runs products scale plots; do \

@@ -27,16 +27,20 @@ from cpgnn.io import (
     FeatureColumns,
     LoadedGraph,
     atomic_folder,
+    atomic_write,
     check_free,
     read_graph_npz,
     write_graph,
     write_table,
 )
 from cpgnn.metrics import Evaluation, evaluate
+from cpgnn.report.contents import gather
+from cpgnn.report.page import render
 from cpgnn.selection import Split, stratified_split
 
 CONFIG, GRAPH, MODEL = "config.json", "graph.npz", "model"
 PREDICTIONS = "predictions.parquet"
+METRICS, HISTORY, REPORT = "metrics.json", "history.csv", "report.html"
 NO_NODES = np.empty(0, dtype=np.int64)
 
 
@@ -252,6 +256,42 @@ def _written_split(folder: Path, graph: Graph) -> Split:
     return Split.from_masks(*(part == name for name in ("train", "val", "test")))
 
 
+def write_report(folder: Path | str, out: Path | str | None = None) -> Path:
+    """Writes the report on a run (again): one HTML page, report.html in its folder unless named."""
+    folder = Path(folder)
+    run = load_run(folder)
+    if not (folder / GRAPH).exists():
+        hint = "A run of 'cpgnn spark fit' has no report."
+        raise must_be(f"{folder}", "hold the graph it was fitted on", f"no {GRAPH}", hint)
+    out = folder / REPORT if out is None else Path(out)
+    _write_report(run, folder, out, name=folder.resolve().name)
+    return out
+
+
+def _write_report(run: Run, folder: Path, out: Path, *, name: str) -> None:
+    """The page on what `folder` holds: scores and history are read from its files."""
+    metrics, epochs = _records(folder)
+    page = render(gather(run.classifier, metrics, epochs, name))
+    with atomic_write(out) as file:
+        file.write(page.encode("utf-8"))
+
+
+def _records(folder: Path) -> tuple[dict[str, Any], pd.DataFrame]:
+    """metrics.json and history.csv of a run."""
+    try:
+        metrics = dict(json.loads((folder / METRICS).read_text(encoding="utf-8")))
+        epochs = pd.read_csv(folder / HISTORY)
+        missing = {"model", "num_layers", "labelled", "kept_epoch", "test"} - metrics.keys()
+    except (OSError, ValueError, TypeError):
+        missing = {"all that they say"}
+    if missing:
+        raise InputError(
+            f"{folder} must hold {METRICS} and {HISTORY} as 'cpgnn fit' writes them. Got ones "
+            f"without {', '.join(sorted(missing))}. Fit again."
+        )
+    return metrics, epochs
+
+
 def predictions(
     classifier: CPGNNClassifier, graph: Graph | None = None, split: Split | None = None
 ) -> pd.DataFrame:
@@ -314,6 +354,7 @@ def write_run(
         _write(run, partial, options)
         if with_graph:
             _write_graph(run, partial)
+            _write_report(run, partial, partial / REPORT, name=Path(out).resolve().name)
 
 
 def _write_graph(run: Run, folder: Path) -> None:
@@ -331,9 +372,8 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
     names = [str(name) for name in classifier.classes_]
     write_table(folder / "compatibility.csv", matrix_table(classifier.compatibility_, names))
     write_table(folder / "edge_frequency.csv", matrix_table(classifier.edge_frequency_, names))
-    write_table(folder / "history.csv", history(run.measured or classifier))
-    metrics = summary(run)
-    (folder / "metrics.json").write_text(_json(metrics), encoding="utf-8")
+    write_table(folder / HISTORY, history(run.measured or classifier))
+    (folder / METRICS).write_text(_json(summary(run)), encoding="utf-8")
     config = {
         "cpgnn_version": cpgnn.__version__,
         "options": options,

@@ -33,6 +33,7 @@ def test_writes_everything(cpgnn, files):
         "config.json",
         "model",
         "graph.npz",
+        "report.html",
     }
     table = pd.read_csv("run/predictions.csv", dtype={"id": str}, keep_default_na=False)
     assert list(table.columns) == ["id", "class", "label", "split", "p_buyer", "p_seller"]

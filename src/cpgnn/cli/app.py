@@ -22,6 +22,7 @@ from cpgnn.cli import (
     fit,
     generate,
     predict,
+    report,
     reproduce,
     spark,
     stats,
@@ -50,6 +51,7 @@ app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("check")(check.check)
 app.command("explain")(explain.explain)
+app.command("report")(report.report)
 app.command("stats")(stats.stats)
 app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)

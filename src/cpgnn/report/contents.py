@@ -1,0 +1,195 @@
+"""Everything a report says, gathered from a fitted model and the files of its run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+import cpgnn
+from cpgnn.calibration import reliability, softmax
+from cpgnn.check import Finding, check
+from cpgnn.homophily import compatibility_matrix
+from cpgnn.report.answer import Answer, answer
+from cpgnn.report.charts import Chart, Series, line_chart
+from cpgnn.report.grids import Grid, confusion_grid, share_grid
+from cpgnn.report.learning import learning_charts
+from cpgnn.report.nodes import node_data
+
+if TYPE_CHECKING:
+    from cpgnn.classifier import CPGNNClassifier
+
+LISTED = 8
+"""Most and least certain nodes in the lists."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A node in a list: its id, its class and how sure, its label if it has one."""
+
+    id: str
+    called: str
+    probability: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How far probabilities can be believed, before and after the temperature."""
+
+    chart: Chart
+    before: float
+    after: float | None
+    temperature: float
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """One report."""
+
+    name: str
+    version: str
+    model: str
+    facts: tuple[tuple[str, str], ...]
+    answer: Answer
+    matrix: Grid
+    true_matrix: Grid | None
+    propagated: tuple[Grid, ...]
+    """The doubly stochastic matrices: learned, and the estimate it started from."""
+    optimistic: bool
+    confusion: Grid | None
+    charts: tuple[Chart, ...]
+    calibration: Calibration | None
+    findings: tuple[Finding, ...]
+    certain: tuple[Listed, ...]
+    uncertain: tuple[Listed, ...]
+    listed_from: str
+    data: dict[str, Any]
+    """What the search box searches."""
+
+
+def gather(
+    classifier: CPGNNClassifier, metrics: dict[str, Any], history: pd.DataFrame, name: str
+) -> Contents:
+    """The report on a run: its model with its graph, metrics.json and history.csv."""
+    graph, P = classifier.graph_, classifier.predict_proba()
+    names = tuple(str(class_name) for class_name in classifier.classes_)
+    complete = bool((graph.labels >= 0).all())
+    interval = classifier.edge_frequency_interval_
+    certain, uncertain, listed_from = _extremes(classifier, P)
+    test = metrics["test"]
+    propagated = [share_grid("Learned", classifier.compatibility_, names)]
+    if classifier.initial_compatibility_ is not None:
+        started = share_grid("Estimate it started from", classifier.initial_compatibility_, names)
+        propagated.append(started)
+    return Contents(
+        name=name,
+        version=cpgnn.__version__,
+        model=metrics["model"],
+        facts=_facts(metrics, len(names)),
+        answer=answer(metrics),
+        matrix=share_grid(
+            "Estimated", interval.share, names, interval.low, interval.high, interval.evidence
+        ),
+        true_matrix=share_grid("True", compatibility_matrix(graph), names) if complete else None,
+        propagated=tuple(propagated),
+        optimistic=interval.optimistic,
+        confusion=confusion_grid(np.array(test["confusion"]), names) if test else None,
+        charts=learning_charts(
+            history, metrics["kept_epoch"], classifier.settings_.select_by.replace("_", " ")
+        ),
+        calibration=_calibration(classifier, P),
+        findings=check(graph, classifier.split_, compare=False).findings,
+        certain=_listed(classifier, P, certain),
+        uncertain=_listed(classifier, P, uncertain),
+        listed_from=listed_from,
+        data={
+            "classes": list(names),
+            "run": name,
+            "temperature": classifier.temperature_,
+            "layers": classifier.num_layers_,
+            "nodes": node_data(classifier, P, np.concatenate([certain, uncertain])),
+        },
+    )
+
+
+def _facts(metrics: dict[str, Any], num_classes: int) -> tuple[tuple[str, str], ...]:
+    labels = metrics["labelled"]
+    return (
+        ("nodes", f"{metrics['nodes']:,}"),
+        ("edges", f"{metrics['edges']:,}"),
+        ("classes", f"{num_classes:,}"),
+        ("labels to learn from", f"{labels['train']:,}"),
+        ("to choose the epoch", f"{labels['val']:,}"),
+        ("held out for the scores", f"{labels['test']:,}"),
+        ("model", metrics["model"]),
+    )
+
+
+def _extremes(classifier: CPGNNClassifier, P: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
+    """Positions of the most and the least certain nodes, and among which nodes."""
+    graph, test = classifier.graph_, classifier.split_.test
+    pools = {
+        "nodes without a label": np.flatnonzero(graph.labels < 0),
+        "held-out nodes": test,
+        "all nodes": np.arange(graph.num_nodes),
+    }
+    enough = (name for name, pool in pools.items() if len(pool) >= 2 * LISTED)
+    where = next(enough, "all nodes")
+    among = pools[where]
+    order = among[np.argsort(-P[among].max(axis=1), kind="stable")]
+    half = min(LISTED, len(order) // 2)
+    return order[:half], order[len(order) - half :][::-1], where
+
+
+def _listed(
+    classifier: CPGNNClassifier, P: np.ndarray, positions: np.ndarray
+) -> tuple[Listed, ...]:
+    graph, names = classifier.graph_, classifier.classes_
+    return tuple(
+        Listed(
+            str(graph.node_ids[i]),
+            str(names[P[i].argmax()]),
+            float(P[i].max()),
+            str(names[graph.labels[i]]) if graph.labels[i] >= 0 else "",
+        )
+        for i in positions
+    )
+
+
+def _calibration(classifier: CPGNNClassifier, P: np.ndarray) -> Calibration | None:
+    """On the test nodes; nothing where there are none."""
+    test, labels = classifier.split_.test, classifier.graph_.labels
+    if len(test) == 0:
+        return None
+    T = classifier.temperature_
+    raw = reliability(softmax(classifier.logits()[test]), labels[test])
+    scaled = reliability(P[test], labels[test])
+    ideal = np.array([0.0, 1.0])
+    drawn = [Series("ideal", "ideal", ideal, ideal)]
+    known = raw.count > 0
+    before = Series("before", "b", raw.confidence[known], raw.accuracy[known], dots=True)
+    if T != 1:
+        drawn.append(before)
+        known = scaled.count > 0
+    drawn.append(
+        Series(
+            "after" if T != 1 else "this model",
+            "a",
+            scaled.confidence[known],
+            scaled.accuracy[known],
+            dots=True,
+        )
+    )
+    chart = line_chart(
+        "Is it right as often as it says?",
+        "Each dot: nodes of about the same certainty, and how many of them were right.",
+        drawn,
+        x_name="how sure it says it is",
+        top=1.0,
+        percent="xy",
+    )
+    return Calibration(chart, raw.error, scaled.error if T != 1 else None, T, len(test))

@@ -1,0 +1,165 @@
+"""What the search box of a report knows about each node, small enough for one page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpgnn.report.packing import packed, packed_texts, quantised, smallest_index
+from cpgnn.words import sentences
+
+if TYPE_CHECKING:
+    from cpgnn.classifier import CPGNNClassifier
+    from cpgnn.explanation import Explanation
+
+TOP = 5
+"""Neighbours shown for each node; the others are shown together."""
+CLASSES = 6
+"""Probabilities shown for each node, most probable first; the others are shown together."""
+MOST = 20_000
+"""Nodes that are explained for a page at most."""
+MOST_DEEP = 2_000
+"""The same for three and more layers, whose walks take long to take apart."""
+BUDGET = 1_750_000
+"""Bytes of the page that nodes may take; beyond it, the least interesting ones are left out."""
+PARTS = ("", "train", "val", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """Rows for the nodes at `shown` (positions, most interesting first), ready to be packed."""
+
+    ids: list[str]
+    """Of the shown nodes, then of neighbours that are mentioned but not shown themselves."""
+    predicted: np.ndarray
+    """Class of every id, as an index."""
+    label: np.ndarray
+    """[s]: 1 + its index, 0 = unknown."""
+    part: np.ndarray
+    """[s]: index into PARTS."""
+    classes: np.ndarray
+    """[s, T]: the most probable classes."""
+    probabilities: np.ndarray
+    """[s, T] in hundredths of a percent, as predictions.csv has them."""
+    neighbours: np.ndarray
+    """[s, TOP]: 1 + index into ids, 0 = no more."""
+    degree: np.ndarray
+    """[s]: neighbours in all."""
+    terms: np.ndarray
+    """[s, 3 + TOP]: what speaks for the class rather than for the second most probable one:
+    own prior, walks that return, the neighbours above, the other neighbours together."""
+    words: list[str]
+
+    def packed(self) -> dict[str, Any]:
+        numbers, scale = quantised(self.terms)
+        return {
+            "shown": len(self.words),
+            "ids": packed_texts(self.ids),
+            "predicted": packed(smallest_index(self.predicted)),
+            "label": packed(smallest_index(self.label)),
+            "part": packed(smallest_index(self.part)),
+            "classes": packed(smallest_index(self.classes)),
+            "probabilities": packed(self.probabilities.astype(np.uint16)),
+            "neighbours": packed(smallest_index(self.neighbours)),
+            "degree": packed(smallest_index(self.degree)),
+            "terms": packed(numbers),
+            "scale": packed(scale),
+            "words": packed_texts(self.words),
+            "top": self.neighbours.shape[1],
+            "perNode": self.classes.shape[1],
+        }
+
+
+def node_data(classifier: CPGNNClassifier, P: np.ndarray, first: np.ndarray) -> dict[str, Any]:
+    """Packed rows of as many nodes as fit: those at `first`, test nodes, then the least certain."""
+    n = len(P)
+    shown = by_interest(P, first, classifier.split_.test)
+    shown = shown[: MOST if classifier.num_layers_ < 3 else MOST_DEEP]
+    while True:
+        table = node_table(classifier, P, shown)
+        data = {**table.packed(), "all": n}
+        size = len(json.dumps(data))
+        if size <= BUDGET or len(shown) <= len(first):
+            return data
+        shown = shown[: max(len(first), int(0.95 * len(shown) * BUDGET / size))]
+
+
+def by_interest(P: np.ndarray, first: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """All positions: `first`, then the test nodes, then the others; least certain ones first."""
+    rank = np.full(len(P), 2)
+    rank[test] = 1
+    rank[first] = 0
+    return np.lexsort((P.max(axis=1), rank))
+
+
+def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) -> NodeTable:
+    """Everything about the nodes at `shown`; P [n, c] as in predictions.csv."""
+    from cpgnn.explaining import explain
+
+    graph, split = classifier.graph_, classifier.split_
+    explanation = explain(classifier, None, graph.node_ids.to_numpy()[shown])
+    picked, others = strongest(explanation, TOP)
+    where = graph.positions(explanation.neighbours[picked[picked >= 0]])
+    place = np.full(graph.num_nodes, -1)
+    place[shown] = np.arange(len(shown))
+    mentioned = np.unique(where[place[where] < 0])
+    place[mentioned] = len(shown) + np.arange(len(mentioned))
+    neighbours = np.zeros(picked.shape, dtype=np.int64)
+    neighbours[picked >= 0] = 1 + place[where]
+    part = np.zeros(graph.num_nodes, dtype=np.int64)
+    part[split.train], part[split.val], part[split.test] = 1, 2, 3
+    listed = np.concatenate([shown, mentioned])
+    classes = np.argsort(-P[shown], axis=1, kind="stable")[:, :CLASSES]
+    names = graph.node_ids.astype(str).to_numpy()
+    return NodeTable(
+        ids=names[listed].tolist(),
+        predicted=P[listed].argmax(axis=1),
+        label=graph.labels[shown] + 1,
+        part=part[shown],
+        classes=classes,
+        probabilities=np.rint(1e4 * np.take_along_axis(P[shown], classes, axis=1)),
+        neighbours=neighbours,
+        degree=np.diff(explanation.pointer),
+        terms=_terms(explanation, picked, others),
+        words=[_reasons(explanation, i) for i in range(len(shown))],
+    )
+
+
+def _reasons(explanation: Explanation, i: int) -> str:
+    """Its sentences without the first ones, on class and label: the page says these itself."""
+    said = 1 + int(explanation.labels[i] >= 0)
+    return " ".join(islice(sentences(explanation, i), said, None))
+
+
+def strongest(explanation: Explanation, top: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the `top` neighbours of each node that say most, [s, top], -1 = no more; and what
+    the others say together, [s]."""
+    margin = _margins(explanation, explanation.contributions, explanation.owner)
+    owner, s = explanation.owner, len(explanation)
+    order = np.lexsort((-np.abs(margin), owner))
+    rank = np.arange(len(order)) - explanation.pointer[owner[order]]
+    kept = rank < top
+    picked = np.full((s, top), -1)
+    picked[owner[order[kept]], rank[kept]] = order[kept]
+    rest = order[~kept]
+    return picked, np.bincount(owner[rest], margin[rest], minlength=s)
+
+
+def _terms(explanation: Explanation, picked: np.ndarray, others: np.ndarray) -> np.ndarray:
+    everyone = np.arange(len(explanation))
+    margin = _margins(explanation, explanation.contributions, explanation.owner)
+    through = np.where(picked >= 0, np.append(margin, 0.0)[picked], 0.0)
+    own = _margins(explanation, explanation.prior, everyone)
+    returning = _margins(explanation, explanation.returning, everyone)
+    return np.column_stack([own, returning, through, others])
+
+
+def _margins(explanation: Explanation, terms: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """What each row of terms [r, c] says for the class of its node before the runner-up, [r]."""
+    rows = np.arange(len(terms))
+    for_it = terms[rows, explanation.predicted[owner]]
+    return for_it - terms[rows, explanation.runner_up[owner]]

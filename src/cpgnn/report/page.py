@@ -1,0 +1,41 @@
+"""A report as one HTML page: no request, nothing to install, every name escaped."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from cpgnn.report.packing import script_json
+
+if TYPE_CHECKING:
+    from cpgnn.report.contents import Contents
+
+
+def render(contents: Contents) -> str:
+    """The page. Its own script is the only one that the browser may run, known by its hash."""
+    script = _asset("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = Environment(
+        loader=PackageLoader("cpgnn.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template("page.html").render(
+        report=contents,
+        data=script_json(contents.data),
+        script=Markup(script),
+        script_hash=digest,
+        style=Markup(_asset("page.css")),
+    )
+    return page.lstrip()
+
+
+def _asset(name: str) -> str:
+    return files("cpgnn.report").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,70 @@
+"""The page itself: its parts, its escapes and its text alternatives, read by a parser."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from cpgnn.run import fit_run
+from hostile import EVIL, hostile_graph, quick_classifier
+
+
+class Reader(HTMLParser):
+    """Counts elements and collects what must not be there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page") / "<b>run</b>"
+    fit_run(hostile_graph(), quick_classifier(), folder)
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_no_name_from_the_data_becomes_markup(page):
+    reader = Reader()
+    reader.feed(page)
+    assert len(reader.all("script")) == 2, "the data and our own"
+    assert not reader.all("b") or "<b>run</b>" not in page
+    assert EVIL not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_needs_nothing_from_outside(page):
+    reader = Reader()
+    reader.feed(page)
+    for _, attributes in reader.tags:
+        for name in ("src", "href"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:"))
+
+
+def test_pictures_and_tables_say_what_they_are(page):
+    reader = Reader()
+    reader.feed(page)
+    ids = {attributes.get("id") for _, attributes in reader.tags}
+    pictures = reader.all("svg")
+    assert pictures
+    for picture in pictures:
+        assert picture["role"] == "img"
+        assert set((picture["aria-labelledby"] or "").split()) <= ids
+    assert len(reader.all("caption")) == len(reader.all("table"))
+    assert all(attributes.get("scope") in ("row", "col") for attributes in reader.all("th"))
+    assert {"for": "query"} in reader.all("label")
+
+
+def test_sections_come_in_order_with_the_answer_first(page):
+    reader = Reader()
+    reader.feed(page)
+    sections = [attributes["id"] for attributes in reader.all("section")]
+    wanted = "answer matrix learning confusion calibration findings certain search"
+    assert sections == wanted.split()
