@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cpgnn import Graph, read_graph
-from cpgnn.check import CheckReport, Finding, Likeness, check, check_loaded
+from cpgnn.check import CheckReport, Finding, Homophily, check, check_loaded
 from cpgnn.check.finding import SEVERITIES, listed, number, worst_first
 from toys import planted
 
@@ -31,7 +31,7 @@ def test_worst_first():
 def test_only_problems_and_risks_count():
     def report(*kinds):
         findings = tuple(Finding(kind, "code", "", "", "") for kind in kinds)
-        return CheckReport(1, 0, 0, 0, 0, findings, Likeness(*4 * [np.nan]), None)
+        return CheckReport(1, 0, 0, 0, 0, findings, Homophily(*4 * [np.nan]), None)
 
     assert report().clean
     assert report("note").clean
@@ -44,13 +44,13 @@ def test_the_dictionary_is_json_with_every_field():
     report = check(graph, compare=True)
     made = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert set(made) == {
-        "clean", "graph", "findings", "likeness", "comparison", "not_compared",
+        "clean", "graph", "findings", "homophily", "comparison", "not_compared",
     }  # fmt: skip
     assert made["clean"] is False
     assert made["graph"]["nodes"] == 60
     assert made["comparison"] is None
     assert "at least" in made["not_compared"]
-    assert made["likeness"]["adjusted_homophily"] is None
+    assert made["homophily"]["adjusted_homophily"] is None
     (finding,) = [f for f in made["findings"] if f["code"] == "no-classes"]
     assert set(finding) == {"severity", "code", "title", "detail", "advice", "count", "nodes"}
     assert finding["count"] == 60

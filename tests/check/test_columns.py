@@ -30,6 +30,7 @@ def test_constant_columns(sparse):
     (found,) = constant_columns(with_features(np.ones((300, 2)), sparse=sparse))
     assert found.severity == "problem"
     assert not constant_columns(with_features(None))
+    assert not given_away(with_features(np.empty((300, 0))))
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpgnn import homophily
 from cpgnn.check.columns import constant_columns, given_away
 from cpgnn.check.finding import Finding, Severity, worst_first
 from cpgnn.check.labels import label_counts
@@ -15,6 +14,12 @@ from cpgnn.check.names import class_names, similar_ids
 from cpgnn.check.structure import connections, edge_rows
 from cpgnn.check.twins import repeated_nodes
 from cpgnn.graph import Graph
+from cpgnn.homophily import (
+    adjusted_homophily,
+    homophily_ratio,
+    label_informativeness,
+    node_homophily,
+)
 from cpgnn.selection import Split, stratified_split
 
 if TYPE_CHECKING:
@@ -22,11 +27,11 @@ if TYPE_CHECKING:
     from cpgnn.classifier import Begin
     from cpgnn.io import LoadedGraph
 
-__all__ = ["CheckReport", "Finding", "Likeness", "Severity", "check", "check_loaded"]
+__all__ = ["CheckReport", "Finding", "Homophily", "Severity", "check", "check_loaded"]
 
 
 @dataclass(frozen=True)
-class Likeness:
+class Homophily:
     """How far edges join like with like; NaN where no edge joins two labelled nodes."""
 
     edge_homophily: float
@@ -39,12 +44,12 @@ class Likeness:
     """What a neighbour's class tells about a node's, from 0 to 1, be it the same or another."""
 
     @classmethod
-    def of(cls, graph: Graph) -> Likeness:
+    def of(cls, graph: Graph) -> Homophily:
         return cls(
-            homophily.homophily_ratio(graph),
-            homophily.node_homophily(graph),
-            homophily.adjusted_homophily(graph),
-            homophily.label_informativeness(graph),
+            homophily_ratio(graph),
+            node_homophily(graph),
+            adjusted_homophily(graph),
+            label_informativeness(graph),
         )
 
 
@@ -58,7 +63,7 @@ class CheckReport:
     labelled: int
     features: int
     findings: tuple[Finding, ...]
-    likeness: Likeness
+    homophily: Homophily
     comparison: Comparison | None
     not_compared: str = ""
     """Why there is no comparison."""
@@ -70,7 +75,7 @@ class CheckReport:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; NaN becomes null."""
-        likeness = {k: None if np.isnan(v) else v for k, v in asdict(self.likeness).items()}
+        known = {k: None if np.isnan(v) else v for k, v in asdict(self.homophily).items()}
         return {
             "clean": self.clean,
             "graph": {
@@ -81,7 +86,7 @@ class CheckReport:
                 "features": self.features,
             },
             "findings": [finding.to_dict() for finding in self.findings],
-            "likeness": likeness,
+            "homophily": known,
             "comparison": self.comparison.to_dict() if self.comparison else None,
             "not_compared": self.not_compared or None,
         }
@@ -136,7 +141,7 @@ def check(
         labelled=int((graph.labels >= 0).sum()),
         features=graph.num_features or 0,
         findings=worst_first(findings),
-        likeness=Likeness.of(graph),
+        homophily=Homophily.of(graph),
         comparison=None if isinstance(outcome, str) else outcome,
         not_compared=str(outcome) if skipped else "",
     )

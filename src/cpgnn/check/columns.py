@@ -56,7 +56,7 @@ def _lowest(X: np.ndarray | sp.csr_array) -> np.ndarray:
 
 def given_away(graph: Graph) -> list[Finding]:
     """Columns that, alone, tell whether a node is of a class."""
-    if graph.features is None:
+    if not graph.num_features:
         return []
     rates = column_rates(graph)
     if rates is None:

@@ -92,18 +92,19 @@ def _rare(graph: Graph, counts: np.ndarray, names: list[str]) -> list[Finding]:
 def _left_out(graph: Graph, split: Split, counts: np.ndarray, names: list[str]) -> list[Finding]:
     """Classes that have labels, but none where the split needs one."""
     findings = []
-    parts = (("train", split.train, "cannot be learned"), ("test", split.test, "are not tested"))
-    for part, nodes, consequence in parts:
+    parts = (("train", split.train, "learn from"), ("test", split.test, "be scored on"))
+    for part, nodes, purpose in parts:
         y = graph.labels[nodes]
         present = np.bincount(y[y >= 0], minlength=graph.num_classes) > 0
         missing = np.flatnonzero((counts > 0) & ~present)
         if len(nodes) and len(missing):
+            which = listed([names[i] for i in missing])
             findings.append(
                 Finding(
                     "problem" if part == "train" else "risk",
                     f"classes-not-in-{part}",
                     f"Some classes have no {part} node",
-                    f"{listed([names[i] for i in missing])} {consequence} with this split.",
+                    f"With this split there is no node to {purpose} of {which}.",
                     f"Mark some of their nodes '{part}', or leave the split column out.",
                     len(missing),
                     named(graph, np.flatnonzero(np.isin(graph.labels, missing))),

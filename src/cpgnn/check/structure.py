@@ -40,8 +40,8 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> list[Finding]:
     mutual = np.isin(backward, directed, assume_unique=True)
     one_way = int((~mutual).sum())
     if 0 < one_way < len(directed):
-        single = directed[~mutual]
         both = (len(directed) - one_way) // 2
+        odd = directed[mutual if both < one_way else ~mutual]
         findings.append(
             Finding(
                 "problem" if graph.is_weighted else "risk",
@@ -53,7 +53,7 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> list[Finding]:
                 "List every edge once, or every edge twice; if directions matter, put them into "
                 "features (in-degree and out-degree, say).",
                 one_way,
-                named(graph, np.stack([single // n, single % n], axis=1).ravel()),
+                named(graph, np.stack([odd // n, odd % n], axis=1)[:1].ravel()),
             )
         )
     return findings

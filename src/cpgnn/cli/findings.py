@@ -52,7 +52,7 @@ def _print(to: Console, finding: Finding) -> None:
 def _print_worth(to: Console, report: CheckReport) -> None:
     made = table("", "", title="Does the graph help?")
     made.show_header = False
-    like, found = report.likeness, report.comparison
+    like, found = report.homophily, report.comparison
     rows = [
         ("edges within a class (edge homophily)", like.edge_homophily),
         ("neighbours of a node's class (node homophily)", like.node_homophily),
