@@ -23,12 +23,17 @@ def test_alike_groups_by_case_and_surrounding_spaces():
 
 def test_ids_between_files():
     edges = pd.DataFrame({"source": ["a1", "b1"], "target": ["b1", "c1"]})
-    labels = pd.DataFrame({"id": ["A1", "b1", "c1 "], "label": ["x", "y", "x"]})
+    labels = pd.DataFrame({"id": ["A1", "b1", "C1"], "label": ["x", "y", "x"]})
     (found,) = similar_ids(Graph.from_pandas(edges, labels))
     assert found.severity == "problem"
     assert found.count == 4
-    assert set(found.nodes) == {"a1", "A1", "c1", "c1 "}
+    assert set(found.nodes) == {"a1", "A1", "c1", "C1"}
     assert "2 of them have no edge" in found.detail
+
+
+def test_ids_that_differ_by_spaces():
+    (found,) = similar_ids(Graph.from_edges([0], [1], node_ids=["a", "b", "b "]))
+    assert (found.severity, found.nodes) == ("problem", ("b", "b "))
 
 
 def test_ids_within_the_edges():
