@@ -13,6 +13,7 @@ import json
 import shutil
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,9 @@ LINES = RESULTS / "spark.jsonl"
 DOCS = Path(__file__).parent.parent / "docs" / "images"
 COLORS = {"stats": "#7a7a7a", "fit": "#48639c", "predict": "#c1666b"}
 CLASSES, FEATURES, DEGREE = 5, 16, 20
+COSTS = "The cost model of predict: see `costs` in spark.py"
+KEYS = ("edges", "layers", "nodes", "partitions")
+MEASURED = ("CPU, s", "shuffled, GB", "of it by a round, GB", "of it in a round, s")
 ROWS = 500_000
 """Directed edges in a partition."""
 
@@ -60,7 +64,7 @@ def generate(folder: Path, edges: int, seed: int = 0) -> None:
 
 def measured(name: str, edges: int, layers: int, words: list[str]) -> dict[str, object]:
     """Runs a command; its seconds, the peak of all its processes' memory, Spark's own counts."""
-    log = WORK / f"events-{edges}"
+    log = WORK / f"events-{edges}-{name}-{layers}"
     shutil.rmtree(log, ignore_errors=True)
     log.mkdir(parents=True)
     partitions = max(8, 2 * edges // ROWS)
@@ -82,7 +86,7 @@ def measured(name: str, edges: int, layers: int, words: list[str]) -> dict[str, 
     peak, cpu = 0, {}
     while process.poll() is None:
         peak = max(peak, _look(process, cpu))
-        time.sleep(0.5)
+        time.sleep(2)
     if process.returncode:
         raise SystemExit(f"{name} failed")
     return {
@@ -116,19 +120,29 @@ def _look(process: psutil.Process, cpu: dict[int, float]) -> int:
 
 
 def _events(log: Path) -> dict[str, float]:
-    shuffled = cpu = spilled = 0
+    """Spark's own counts, from its event log.
+
+    The last stage that shuffles more than a hundredth of all is that of the last product with A;
+    what comes after it adds the sums up and writes: together, a round.
+    """
+    shuffled, cpu, spilled = Counter(), Counter(), 0
     for path in log.iterdir():
         for line in path.read_text().splitlines():
             event = json.loads(line)
             metrics = event.get("Task Metrics")
             if event["Event"] == "SparkListenerTaskEnd" and metrics:
-                shuffled += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+                stage = event["Stage ID"]
+                shuffled[stage] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+                cpu[stage] += metrics["Executor CPU Time"]
                 spilled += metrics["Disk Bytes Spilled"]
-                cpu += metrics["Executor CPU Time"]
+    total = shuffled.total()
+    last = max((stage for stage, size in shuffled.items() if size > total / 100), default=0)
     return {
-        "shuffled, GB": shuffled / 1e9,
+        "shuffled, GB": total / 1e9,
+        "of it by a round, GB": shuffled[last] / 1e9,
         "spilled, GB": spilled / 1e9,
-        "tasks' CPU in the JVM, s": cpu / 1e9,
+        "tasks' CPU in the JVM, s": cpu.total() / 1e9,
+        "of it in a round, s": sum(used for stage, used in cpu.items() if stage >= last) / 1e9,
     }
 
 
@@ -163,16 +177,17 @@ def _line(row: dict[str, object]) -> None:
 def keep_all() -> None:
     """The lines so far as results, the cost model beside them, and a picture."""
     rows = [json.loads(line) for line in LINES.read_text().splitlines()]
+    rows.sort(key=lambda row: (row["edges"], row["layers"], row["command"]))
     for row in rows:
         row["bytes shuffled / edge"] = row["shuffled, GB"] * 1e9 / row["edges"]
         row["CPU µs / edge"] = row["CPU, s"] * 1e6 / row["edges"]
     keep("spark", rows, "Spark on local[2], 5 classes, 16 features, 20 neighbours a node")
+    keep("spark_model", costs([row for row in rows if row["command"] == "predict"]), COSTS)
     picture = figure(10, 4)
     panels = {"CPU, s": "CPU seconds", "shuffled, GB": "GB shuffled"}
     for axes, (column, title) in zip(picture.subplots(1, 2), panels.items(), strict=True):
         for command, color in COLORS.items():
             part = [row for row in rows if row["command"] == command and row["layers"] < 2]
-            part.sort(key=lambda row: row["edges"])
             edges = [row["edges"] for row in part]
             axes.loglog(edges, [row[column] for row in part], "o-", color=color, label=command)
         axes.set_xlabel("edges")
@@ -181,6 +196,42 @@ def keep_all() -> None:
     picture.axes[0].legend(frameon=False)
     DOCS.mkdir(exist_ok=True)
     save(picture, DOCS / "spark.png")
+
+
+def costs(rows: list[dict[str, float]]) -> list[dict[str, float | str]]:
+    """The cost model of `predict`, fitted on all runs but the largest, which it is checked on.
+
+    bytes = b·2E + K·s·sums,  CPU = start + e·2E + K·r·2E,  with sums = P·n·(1 - exp(-2E / (P·n))):
+    the different targets in P partitions of a random graph, each of which sends one partial sum.
+    """
+    *fitted, unseen = sorted(rows, key=lambda row: (row["edges"], row["layers"]))
+
+    def columns(part: list[dict[str, float]]) -> tuple[np.ndarray, ...]:
+        E, K, n, P = (np.array([row[k] for row in part], float) for k in KEYS)
+        cells = P * n
+        return 2 * E, K, K * cells * (1 - np.exp(-2 * E / cells))
+
+    ends, K, sums = columns(fitted)
+    value = {key: np.array([row[key] for row in fitted]) for key in unseen if key in MEASURED}
+    s = float((value["of it by a round, GB"] * 1e9 / (sums / K)).mean())
+    b = float(((value["shuffled, GB"] * 1e9 - s * sums) / ends).mean())
+    r = float((value["of it in a round, s"] / ends).mean())
+    e, start = np.polyfit(ends, value["CPU, s"] - K * r * ends, 1)
+    model = {"b, bytes": b, "s, bytes": s, "e, µs": e * 1e6, "r, µs": r * 1e6, "start, s": start}
+    ends, K, sums = columns([unseen])
+    guesses = {
+        "shuffled, GB": (b * ends + s * sums)[0] / 1e9,
+        "CPU, s": (start + e * ends + r * K * ends)[0],
+    }
+    lines: list[dict[str, float | str]] = [
+        {"": f"{k} (fitted)", "value": v} for k, v in model.items()
+    ]
+    for key, guess in guesses.items():
+        size = f"{unseen['edges']:,} edges, K = {unseen['layers']}"
+        error = guess / unseen[key] - 1
+        what = f"{key} of {size}, not fitted"
+        lines.append({"": what, "value": guess, "measured": unseen[key], "error": error})
+    return lines
 
 
 def main() -> None:

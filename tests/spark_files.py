@@ -30,15 +30,24 @@ class Files:
 
 
 def random_files(
-    folder: Path, seed: int, *, text: bool = False, weighted: bool = False, hub: int = 0
+    folder: Path,
+    seed: int,
+    *,
+    text: bool = False,
+    weighted: bool = False,
+    hub: int = 0,
+    few: bool = False,
 ) -> Files:
     """Repeated and reversed rows, self-loops, weights of 0, isolated nodes, unknown labels, and a
-    class whose labels are all for testing. Node 0 gets `hub` edges more."""
+    class whose labels are all for testing. Node 0 gets `hub` edges more. `few`: a path, labels at
+    its start only, so that each hop of the receptive field adds something."""
     rng = np.random.default_rng(seed)
     n = 60 + hub
     u, v = rng.integers(0, 50, (2, 150))
     u, v = np.concatenate([u, v[:30], u[:20]]), np.concatenate([v, u[:30], v[:20]])
     u, v = np.concatenate([u, np.arange(60, n)]), np.concatenate([v, np.zeros(hub, int)])
+    if few:
+        u, v = np.arange(30), np.arange(1, 31)
     name = np.array([f"n {i:04d}é" for i in range(n)]) if text else np.arange(n) * 7 - 20
     edges = pd.DataFrame({"source": name[u], "target": name[v]})
     if weighted:
@@ -48,6 +57,8 @@ def random_files(
     split = np.where(rng.random(40) < 0.5, "train", np.where(rng.random(40) < 0.5, "val", "test"))
     label[:3], split[:3] = CLASSES[3], "test"
     label[3], split[3] = "", "train"
+    if few:
+        known, label, split = np.array([0, 1, 5]), label[:3], split[4:7]
     labels = pd.DataFrame({"id": name[known], "label": label, "split": split})
     X = rng.normal(2, 3, (n, 4)).astype(np.float32)
     features = pd.DataFrame(X, columns=[f"f.{i}" for i in range(4)])

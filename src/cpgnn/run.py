@@ -300,25 +300,32 @@ def predictions(
     Labels and `split` are those of the fit; in another graph, of the nodes that it shares.
     """
     P = classifier.predict_proba(graph)
-    fitted = classifier.graph_
+    fitted: Graph | None = getattr(classifier, "graph_", None)
     names = np.array([str(name) for name in classifier.classes_], dtype=object)
-    part = np.full(fitted.num_nodes + 1, "", dtype=object)
-    if split is not None:
-        part[split.train], part[split.val], part[split.test] = "train", "val", "test"
-    own = np.array([str(name) for name in fitted.class_names] + [""], dtype=object)
-    label = np.append(own[fitted.labels], "")
-    ids = (graph or fitted).node_ids.astype(str)
-    at = np.arange(fitted.num_nodes)
-    if graph is not None:
-        at = fitted.node_ids.astype(str).get_indexer(ids)  # -1, the empty last entry: a new node
+    shown = graph or classifier.graph_
+    label = part = np.full(shown.num_nodes, "", dtype=object)
+    if fitted is not None:
+        at = np.arange(fitted.num_nodes)
+        if graph is not None:  # -1, the empty last entry: a new node
+            at = fitted.node_ids.astype(str).get_indexer(graph.node_ids.astype(str))
+        label, part = (column[at] for column in _labels_and_parts(fitted, split))
     table = {
-        "id": ids,
+        "id": shown.node_ids.astype(str),
         "class": names[P.argmax(axis=1)],
-        "label": label[at],
-        "split": part[at],
+        "label": label,
+        "split": part,
     }
     table |= {f"p_{name}": P[:, i] for i, name in enumerate(names)}
     return pd.DataFrame(table)
+
+
+def _labels_and_parts(graph: Graph, split: Split | None) -> tuple[np.ndarray, np.ndarray]:
+    """The label and the part of the split of every node, as text, and an empty entry behind."""
+    part = np.full(graph.num_nodes + 1, "", dtype=object)
+    if split is not None:
+        part[split.train], part[split.val], part[split.test] = "train", "val", "test"
+    own = np.array([str(name) for name in graph.class_names] + [""], dtype=object)
+    return np.append(own[graph.labels], ""), part
 
 
 def review_list(table: pd.DataFrame, positive: str) -> pd.DataFrame:
