@@ -76,7 +76,7 @@ def closed_walks(M: sp.csr_array, nodes: np.ndarray, num_layers: int) -> list[np
     """(M^k)_uv for k = 1 … K-1 and every edge from v in `nodes` to u, in their order; each [m].
 
     Row v of (Mᵀ)^k, kept sparse and read at the neighbours of v alone. That takes as many
-    products as there are walks of length K-1 from v, at most (K-2)·nnz(M).
+    products as there are walks of up to K-1 steps from v, at most (K-2)·nnz(M).
     """
     if num_layers < 2:
         return []
@@ -89,9 +89,7 @@ def closed_walks(M: sp.csr_array, nodes: np.ndarray, num_layers: int) -> list[np
             R = R @ T
             found.append(_read(R, edges))
         parts.append(found)
-    return [np.concatenate(pieces) for pieces in zip(*parts, strict=True)] or [np.empty(0)] * (
-        num_layers - 1
-    )
+    return [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
 
 
 def _read(R: sp.csr_array, at: sp.csr_array) -> np.ndarray:
