@@ -11,16 +11,30 @@ from pathlib import Path
 
 import pytest
 
+from cpgnn.stats import Stats
+from spark_files import random_files
+
 TESTS = Path(__file__).parent.parent
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("java") is None, reason="needs Java")
-def test_a_killed_executor_changes_nothing(tmp_path):
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("java") is None, reason="needs Java"),
+]
+
+
+def environment():
     paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYSPARK_PYTHON": sys.executable}
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
+def test_a_killed_executor_changes_nothing(tmp_path):
     command = [sys.executable, str(TESTS / "spark_cluster.py"), str(tmp_path)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["executors"] == 2
@@ -34,3 +48,17 @@ def test_a_killed_executor_changes_nothing(tmp_path):
     assert found["same_degrees"]
     assert found["fit_gap"] < 1e-5
     assert found["left_running"] == 0
+
+
+def test_the_same_words_follow_spark_submit(tmp_path):
+    import pyspark
+
+    files = random_files(tmp_path, 1)
+    job = tmp_path / "job.py"
+    job.write_text("from cpgnn.cli import main\nmain()\n")
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    command = [str(submit), "--master", "local[2]", "--conf", "spark.ui.enabled=false", str(job)]
+    command += ["spark", "stats", files.edges, "--labels", files.labels]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert f"{Stats.of(files.graph).homophily_ratio():.3f}" in done.stdout

@@ -151,9 +151,7 @@ def predict(
     work: Work = None,
 ) -> None:
     """Predict every node with a model that was fitted here or on one machine."""
-    from cpgnn.spark.session import check_installed
-
-    check_installed()
+    _check_installed()
     from cpgnn.spark.model import Packed
 
     packed = Packed.read(model)
@@ -173,12 +171,12 @@ def _spark(
 ) -> Iterator[SparkSession]:
     """A session whose errors are messages."""
     from cpgnn.errors import CPGNNError, must_be
-    from cpgnn.spark.session import check_installed, session
+    from cpgnn.io.places import first_line
 
-    check_installed()
+    _check_installed()
     from pyspark.errors import PySparkException
 
-    from cpgnn.io.places import first_line
+    from cpgnn.spark.session import session
 
     pairs = [item.partition("=") for item in conf or ()]
     for key, equals, value in pairs:
@@ -192,3 +190,13 @@ def _spark(
             yield spark
     except PySparkException as error:
         raise CPGNNError(f"Spark stopped: {first_line(error)}. Its log says more.") from None
+
+
+def _check_installed() -> None:
+    from importlib.util import find_spec
+
+    from cpgnn.errors import must_be
+
+    if find_spec("pyspark") is None:
+        hint = "Try pip install 'cpgnn[spark]'."
+        raise must_be("pyspark", "be installed", "no such package", hint)

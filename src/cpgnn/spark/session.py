@@ -8,12 +8,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
 
 from cpgnn.errors import must_be
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @contextmanager
@@ -22,14 +20,13 @@ def session(
 ) -> Iterator[SparkSession]:
     """A session on `master`; without one, what spark-submit says, or else all local cores.
 
-    `conf` are Spark's own settings, as in `spark-submit --conf`. Where nobody names the Python of
-    the executors, it is this one. `work` is a folder that all of them reach, for the beliefs
+    `conf` are Spark's own settings, as in `spark-submit --conf`. Without spark-submit, and where
+    nobody names the Python of the executors, it is this one. `work` is a folder that all of them reach, for the beliefs
     between rounds; on one machine a temporary one does.
     """
-    check_installed()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    from pyspark.sql import SparkSession
-
+    check_java()
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has settled it
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("cpgnn")
     if master is not None:
         builder = builder.master(master)
@@ -54,14 +51,8 @@ def session(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def check_installed() -> None:
-    """Raises if pyspark or Java is missing, in words that say how to get them."""
-    try:
-        import pyspark  # noqa: F401
-    except ImportError:
-        raise must_be(
-            "pyspark", "be installed", "no such package", "Try pip install 'cpgnn[spark]'."
-        ) from None
+def check_java() -> None:
+    """Raises if there is no Java, in words that say how to get it."""
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and shutil.which("java", path=f"{home}/bin")):
         hint = "Try apt-get install openjdk-17-jre-headless, or set JAVA_HOME."
