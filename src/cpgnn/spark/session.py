@@ -21,8 +21,8 @@ def session(
     """A session on `master`; without one, what spark-submit says, or else all local cores.
 
     `conf` are Spark's own settings, as in `spark-submit --conf`. Without spark-submit, and where
-    nobody names the Python of the executors, it is this one. `work` is a folder that all of them reach, for the beliefs
-    between rounds; on one machine a temporary one does.
+    nobody names the Python of the executors, it is this one. `work` is a folder that all of them
+    reach, for the beliefs between rounds; on one machine a temporary one does.
     """
     check_java()
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has settled it
