@@ -76,6 +76,9 @@ def test_there_and_back_to_the_bit(prior, features, graph, tmp_path):
         assert getattr(loaded, name) == getattr(fitted, name)
     for name in ("compatibility_", "initial_compatibility_", "edge_frequency_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(fitted, name))
+    for name in ("low", "high", "edges", "method", "optimistic", "confidence"):
+        one, two = (getattr(c.edge_frequency_interval_, name) for c in (loaded, fitted))
+        np.testing.assert_array_equal(one, two)
     for part in ("train", "val", "test"):
         np.testing.assert_array_equal(getattr(loaded.split_, part), getattr(fitted.split_, part))
     assert not loaded.model_.training
@@ -205,6 +208,21 @@ def test_damaged_and_foreign_folders_are_refused_by_name(name, folder):
 
 def test_the_refusals_do_not_hit_a_good_folder(folder):
     CPGNNClassifier.load(edited(folder))
+
+
+def test_a_temperature_that_is_none_is_refused(folder):
+    for temperature in (0.0, -1.0, float("nan")):
+        edited(folder, temperature=temperature)
+        with pytest.raises(InputError, match="temperature must be positive"):
+            CPGNNClassifier.load(folder)
+
+
+def test_an_older_format_is_refused_with_what_to_do(folder):
+    edited(folder, format=FORMAT - 1)
+    with pytest.raises(
+        InputError, match=rf"Got format {FORMAT - 1}.* Fit and save the model again"
+    ):
+        CPGNNClassifier.load(folder)
 
 
 def test_a_newer_format_is_refused_with_what_to_do(folder):

@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 import cpgnn
 from cpgnn.blind import WithoutGraph, graph_blind_proba
+from cpgnn.calibration import Calibration, softmax
 from cpgnn.classifier import Begin, CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.errors import InputError, NumericalNotice, must_be
@@ -37,6 +38,7 @@ from cpgnn.metrics import Evaluation, evaluate
 from cpgnn.report.contents import gather
 from cpgnn.report.page import render
 from cpgnn.selection import Split, stratified_split
+from cpgnn.thresholds import Flag, Goal, check_flaggable, choose_flag, flagged
 
 CONFIG, GRAPH, MODEL = "config.json", "graph.npz", "model"
 PREDICTIONS = "predictions.parquet"
@@ -58,6 +60,9 @@ class Run:
     """The model that the scores are of, where `classifier` was refitted on all labels."""
     columns: FeatureColumns | None = None
     """How the feature file was read, so that a later one is read alike."""
+    calibration: Calibration | None = None
+    """Probabilities of the test nodes before and after the temperature."""
+    flag: Flag | None = None
 
     @property
     def graph(self) -> Graph:
@@ -75,17 +80,21 @@ def fit_run(
     *,
     test: float = 0.2,
     positive: str | None = None,
+    goal: Goal | None = None,
     refit: bool = False,
     options: dict[str, Any] | None = None,
     begin: Begin | None = None,
 ) -> Run:
     """Fits, evaluates on held-out labels and writes the folder `out`, whole or not at all.
 
-    With `refit`, the epochs that validation chose are repeated on all labels, for the predictions
-    only: the scores stay those of the model that did not see the test labels.
+    With a `goal`, nodes are flagged as `positive` from a threshold on that the validation nodes
+    choose. With `refit`, the epochs that validation chose are repeated on all labels, for the
+    predictions only: the scores stay those of the model that did not see the test labels.
     """
     check_free(out)
-    run = train_run(loaded, classifier, test=test, positive=positive, refit=refit, begin=begin)
+    run = train_run(
+        loaded, classifier, test=test, positive=positive, goal=goal, refit=refit, begin=begin
+    )
     write_run(run, out, options or {})
     return run
 
@@ -96,6 +105,7 @@ def train_run(
     *,
     test: float = 0.2,
     positive: str | None = None,
+    goal: Goal | None = None,
     refit: bool = False,
     scaler: FeatureScaler | None = None,
     begin: Begin | None = None,
@@ -105,13 +115,21 @@ def train_run(
     split = choose_split(loaded, test=test, validation=classifier.validation, seed=classifier.seed)
     target = _positive_class(graph, positive)
     ranked = None if target is None else graph.class_names[target]
+    if goal is not None:
+        check_flaggable(graph, split, target)
     fitted = clone(classifier).set_params(positive=ranked)
     fitted.fit(graph, split=split, scaler=scaler, begin=begin)
-    evaluation = None
+    evaluation = calibration = None
     if len(split.test):
-        P = fitted.predict_proba()[split.test]
+        R, y = fitted.logits()[split.test], graph.labels[split.test]
         names = [str(name) for name in graph.class_names]
-        evaluation = evaluate(P, graph.labels[split.test], names, positive=target)
+        T = fitted.temperature_
+        evaluation = evaluate(softmax(R, T), y, names, positive=target)
+        calibration = Calibration.of(R, y, T, len(fitted.calibration_))
+    flag = None
+    if goal is not None and target is not None:
+        p, hit = fitted.predict_proba()[:, target], graph.labels == target
+        flag = choose_flag(p, hit, split, str(ranked), goal)
     blind = _without_graph(fitted, begin)
     measured = fitted
     if refit:
@@ -119,7 +137,9 @@ def train_run(
     columns = loaded.columns
     if columns is not None:
         columns = columns.with_medians_of(graph.features)
-    return Run(fitted, split, evaluation, target, refit, blind, measured, columns)
+    return Run(
+        fitted, split, evaluation, target, refit, blind, measured, columns, calibration, flag
+    )
 
 
 def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: int) -> Split:
@@ -233,14 +253,16 @@ def _opened(folder: Path, config: dict[str, Any]) -> Run:
         positive, refit = config["positive"], bool(config["refit"])
         kept = config.get("features")
         columns = None if kept is None else FeatureColumns.from_dict(kept)
-    except (ValueError, KeyError, TypeError):
+        kept_flag = config.get("flag")
+        flag = None if kept_flag is None else Flag(str(kept_flag[0]), float(kept_flag[1]))
+    except (ValueError, LookupError, TypeError):
         raise _not_a_config(folder) from None
     graph = read_graph_npz(folder / GRAPH) if (folder / GRAPH).exists() else None
     classifier = CPGNNClassifier.load(folder / MODEL, graph)
     split = classifier.split_
     if refit and graph is not None:
         split = _written_split(folder, graph)
-    return Run(classifier, split, None, positive, refit, columns=columns)
+    return Run(classifier, split, None, positive, refit, columns=columns, flag=flag)
 
 
 def _written_split(folder: Path, graph: Graph) -> Split:
@@ -332,8 +354,9 @@ def review_list(table: pd.DataFrame, positive: str) -> pd.DataFrame:
     """The nodes without a label, most probably `positive` first: where to look next."""
     unlabelled = table[table["label"] == ""]
     ranked = unlabelled.sort_values([f"p_{positive}", "id"], ascending=[False, True])
-    columns = ["rank", "id", "class", f"p_{positive}"]
-    return ranked.assign(rank=np.arange(1, len(ranked) + 1))[columns]
+    columns = ["rank", "id", "class", "flagged", f"p_{positive}"]
+    ranked = ranked.assign(rank=np.arange(1, len(ranked) + 1))
+    return ranked[[column for column in columns if column in ranked]]
 
 
 def matrix_table(matrix: np.ndarray, class_names: list[str]) -> pd.DataFrame:
@@ -366,6 +389,8 @@ def write_run(
 
 def _write_graph(run: Run, folder: Path) -> None:
     table = predictions(run.classifier, split=run.split)
+    if run.flag is not None:
+        table = flagged(table, run.flag)
     write_table(folder / "predictions.csv", table)
     write_table(folder / PREDICTIONS, table)
     if run.positive is not None:
@@ -379,6 +404,8 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
     names = [str(name) for name in classifier.classes_]
     write_table(folder / "compatibility.csv", matrix_table(classifier.compatibility_, names))
     write_table(folder / "edge_frequency.csv", matrix_table(classifier.edge_frequency_, names))
+    intervals = classifier.edge_frequency_interval_.table(names)
+    write_table(folder / "edge_frequency_intervals.csv", intervals)
     write_table(folder / HISTORY, history(run.measured or classifier))
     (folder / METRICS).write_text(_json(summary(run)), encoding="utf-8")
     config = {
@@ -386,6 +413,7 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
         "options": options,
         "positive": run.positive,
         "refit": run.refitted,
+        "flag": None if run.flag is None else [run.flag.class_name, run.flag.value],
         "architecture": asdict(classifier.architecture_) if classifier.architecture_ else None,
         "settings": asdict(classifier.settings_),
         "features": None if run.columns is None else run.columns.as_dict(),
@@ -438,6 +466,9 @@ def summary(run: Run) -> dict[str, Any]:
         ],
         "test": None if run.evaluation is None else run.evaluation.as_dict(),
         "without_graph": None if run.without_graph is None else run.without_graph.as_dict(),
+        "edge_frequency": classifier.edge_frequency_interval_.as_dict(),
+        "calibration": None if run.calibration is None else run.calibration.as_dict(),
+        "flag": None if run.flag is None else run.flag.as_dict(),
     }
 
 

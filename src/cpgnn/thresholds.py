@@ -10,9 +10,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from cpgnn.errors import must_be
+from cpgnn.graph import Graph
 from cpgnn.metrics import Scored, share
+from cpgnn.selection import Split
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,16 @@ class Goal:
 
     def __str__(self) -> str:
         return "best F1" if self.kind == "f1" else f"{self.kind} ≥ {self.least:g}"
+
+
+def one_goal(min_precision: float | None, min_recall: float | None, f1: bool) -> Goal | None:
+    """The goal that was asked for, if any; two at once are refused."""
+    goals = [Goal("f1")] if f1 else []
+    goals += [] if min_precision is None else [Goal("precision", min_precision)]
+    goals += [] if min_recall is None else [Goal("recall", min_recall)]
+    if len(goals) > 1:
+        raise must_be("A threshold", "have one goal", " and ".join(map(str, goals)))
+    return goals[0] if goals else None
 
 
 def choose_threshold(
@@ -85,6 +98,24 @@ def choose_threshold(
     )
 
 
+@dataclass(frozen=True)
+class Flag:
+    """Which class is flagged from which probability on, how that was chosen, what it is worth."""
+
+    class_name: str
+    value: float
+    chosen: Threshold | None = None
+    test: dict[str, Scored] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "class": self.class_name,
+            "value": self.value,
+            "validation": None if self.chosen is None else self.chosen.as_dict(),
+            "test": None if self.test is None else {k: v.as_dict() for k, v in self.test.items()},
+        }
+
+
 def threshold_scores(
     threshold: float, probability: np.ndarray, positive: np.ndarray
 ) -> dict[str, Scored]:
@@ -95,3 +126,36 @@ def threshold_scores(
         "precision": share(hits, int(called.sum())),
         "recall": share(hits, int(positive.sum())),
     }
+
+
+def check_flaggable(graph: Graph, split: Split, target: int | None) -> None:
+    """Raises, before anything is trained, if no threshold can be chosen."""
+    if target is None:
+        got = f"{graph.num_classes} classes"
+        raise must_be("A threshold", "be for one class", got, "Name it: --positive.")
+    if not (graph.labels[split.val] == target).any():
+        raise must_be(
+            "The validation nodes",
+            f"show a node of class {graph.class_names[target]!r} to choose its threshold",
+            "none",
+            "Label more of it, or try another --seed.",
+        )
+
+
+def choose_flag(
+    probability: np.ndarray, positive: np.ndarray, split: Split, class_name: str, goal: Goal
+) -> Flag:
+    """The threshold that the validation nodes choose, and what it is worth on the test nodes."""
+    chosen = choose_threshold(probability[split.val], positive[split.val], goal)
+    test = None
+    if len(split.test):
+        test = threshold_scores(chosen.value, probability[split.test], positive[split.test])
+    return Flag(class_name, chosen.value, chosen, test)
+
+
+def flagged(table: pd.DataFrame, flag: Flag) -> pd.DataFrame:
+    """A table of predictions with a column that says which nodes reach the threshold."""
+    table = table.copy()
+    calls = np.where(table[f"p_{flag.class_name}"] >= flag.value, "yes", "no")
+    table.insert(2, "flagged", calls)
+    return table

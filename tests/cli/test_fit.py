@@ -28,6 +28,7 @@ def test_writes_everything(cpgnn, files):
         "review.csv",
         "compatibility.csv",
         "edge_frequency.csv",
+        "edge_frequency_intervals.csv",
         "metrics.json",
         "history.csv",
         "config.json",

@@ -44,6 +44,19 @@ def fit(
     positive: Annotated[
         str | None, typer.Option(help="The class to rank by; of two classes the rarer one.")
     ] = None,
+    min_precision: Annotated[
+        float | None, typer.Option(help="Flag --positive nodes: all that keep this precision.")
+    ] = None,
+    min_recall: Annotated[
+        float | None, typer.Option(help="Flag --positive nodes: as few as reach this recall.")
+    ] = None,
+    best_f1: Annotated[
+        bool, typer.Option("--best-f1", help="Flag --positive nodes: the best F1.")
+    ] = False,
+    calibrate: Annotated[
+        bool,
+        typer.Option(help="Set the temperature of the probabilities on some validation nodes."),
+    ] = True,
     refit: Annotated[
         bool, typer.Option("--refit", help="Predict with a model trained on all labels.")
     ] = False,
@@ -69,6 +82,7 @@ def fit(
     from cpgnn.io import check_free
     from cpgnn.run import fit_run
     from cpgnn.selection import check_share
+    from cpgnn.thresholds import one_goal
 
     pretraining = None if epochs is None else epochs // 5
     classifier = CPGNNClassifier(
@@ -80,10 +94,12 @@ def fit(
         epochs=None if pretraining is None or epochs is None else epochs - pretraining,
         select_by=select_by,
         class_weight=class_weight,
+        calibrate=calibrate,
         seed=seed,
     )
     classifier.check_params()
     check_share("'--test'", TEST if test is None else test)
+    goal = one_goal(min_precision, min_recall, best_f1)
     check_free(out)
     loaded = opt.read(
         edges,
@@ -104,6 +120,7 @@ def fit(
             out,
             test=TEST if test is None else test,
             positive=positive,
+            goal=goal,
             refit=refit,
             options=given,
             begin=begin,

@@ -22,17 +22,32 @@ def predict(
         str | None,
         typer.Option(help="'median': fill missing feature cells; as in 'fit' if not given."),
     ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Flag nodes from this probability on, not the run's."),
+    ] = None,
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model, also nodes that came later."""
     from cpgnn.errors import must_be
     from cpgnn.io import check_table_path, write_table
     from cpgnn.run import load_run, predictions
+    from cpgnn.thresholds import Flag, flagged
 
     check_table_path(out)
     if edges is None and features is not None:
         raise must_be("'--features'", "come with the edges of a graph", "no edges")
     fitted = load_run(run)
+    flag = fitted.flag
+    if threshold is not None:
+        if fitted.positive is None:
+            raise must_be(
+                "'--threshold'",
+                "be for a run with a positive class",
+                "one without",
+                "Fit again with --positive.",
+            )
+        flag = Flag(str(fitted.classifier.classes_[fitted.positive]), threshold)
     graph = None
     if edges is not None:
         if impute is None and fitted.columns is not None and fitted.columns.impute:
@@ -43,5 +58,5 @@ def predict(
         ).graph
     opt.use_threads(threads, graph or fitted.graph)
     table = predictions(fitted.classifier, graph, fitted.split)
-    write_table(out, table)
+    write_table(out, table if flag is None else flagged(table, flag))
     print(f"{len(table):,} nodes written to {out}")

@@ -13,18 +13,23 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from cpgnn.calibration import Calibration
 from cpgnn.cli.wording import in_flags
 from cpgnn.compatibility import compatibility_error
 from cpgnn.graph import Graph
+from cpgnn.intervals import EdgeFrequency
 from cpgnn.metrics import Scored
 from cpgnn.run import Run
 from cpgnn.stats import Stats
+from cpgnn.thresholds import Flag
 
 if TYPE_CHECKING:
     from cpgnn.demo import Demo
 
 WIDEST = 12
 """Matrices of more classes than this are left to their files."""
+WIDEST_INTERVALS = 7
+"""And their intervals of more than this."""
 
 
 def console() -> Console:
@@ -82,12 +87,63 @@ def print_run(run: Run, out: Path) -> None:
     else:
         show(to, _scores(run))
         show(to, _per_class(run))
+    if run.calibration is not None:
+        to.print(_calibration_line(run.calibration))
+    if run.flag is not None:
+        print_flag(to, run.flag)
     if len(names) <= WIDEST:
-        title = "Of the edges of a class (row), the share that leads to each class (column)"
-        show(to, matrix_table(title, classifier.edge_frequency_, names))
+        print_edge_frequency(to, classifier.edge_frequency_interval_, names)
     for note in worth_knowing(run):
         to.print(note)
     to.print(f"Written to {escape(str(out))}: predictions, matrices, metrics, model.")
+
+
+def print_edge_frequency(to: Console, made: EdgeFrequency, names: list[str]) -> None:
+    """The matrix with its intervals, and how far they can be trusted."""
+    title = "Of the edges of a class (row), the share that leads to each class (column)"
+    if np.isnan(made.low).all() or len(names) > WIDEST_INTERVALS:
+        show(to, matrix_table(title, made.share, names))
+    else:
+        rows = table("", *names, title=f"{title}, {made.confidence:.0%} interval")
+        for name, *row in zip(names, made.share, made.low, made.high, strict=True):
+            cells = (
+                f"{share:.2f} (?)" if np.isnan(low) else f"{share:.2f} ({low:.2f}–{high:.2f})"
+                for share, low, high in zip(*row, strict=True)
+            )
+            rows.add_row(escape(name), *cells)
+        show(to, rows)
+    if made.method == "beliefs":
+        to.print("From predicted probabilities alone: no validation node says how good they are.")
+    elif made.optimistic:
+        to.print("Intervals are optimistic: validation accuracy is below 80 %.")
+    unseen = [name for name, seen in zip(names, made.evidence, strict=True) if not seen]
+    if unseen:
+        to.print(f"No edge between labelled nodes for: {escape(', '.join(unseen))}.")
+
+
+def _calibration_line(made: Calibration) -> str:
+    off = f"{100 * made.before.error:.1f}"
+    if made.num_nodes == 0:
+        return f"Probabilities are off by {off} points on average; not calibrated."
+    return (
+        f"Probabilities are off by {100 * made.after.error:.1f} points on average ({off} before "
+        f"calibration; T = {made.temperature:.3g} from {made.num_nodes:,} validation nodes)."
+    )
+
+
+def print_flag(to: Console, flag: Flag) -> None:
+    made = table("", "value", "95 % interval", "n", title=_flag_line(flag))
+    for name, scored in (flag.test or {}).items():
+        made.add_row(f"{name} on held-out nodes", *_cells(scored))
+    show(to, made)
+
+
+def _flag_line(flag: Flag) -> str:
+    line = f"Flagged as {escape(flag.class_name)} from probability {flag.value:.3g} on"
+    if flag.chosen is None:
+        return line
+    line += f": {flag.chosen.goal} on validation nodes ({flag.chosen.positives} positive)"
+    return line if flag.chosen.reached else f"{line}, which no threshold reached; the closest"
 
 
 def worth_knowing(run: Run) -> list[str]:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from cpgnn.calibration import Reliability
 from cpgnn.io import atomic_write
 from cpgnn.metrics import Scored
 
@@ -67,4 +68,17 @@ def score_bars(axes: Axes, scores: dict[str, Scored], title: str) -> None:
     axes.invert_yaxis()
     axes.set_xlim(0, 100)
     axes.set_title(title, fontsize=10, color=INK)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def plot_reliability(axes: Axes, made: Reliability, title: str) -> None:
+    """How often the model is right among the nodes it is so sure of; the diagonal is honest."""
+    bins = len(made.count)
+    middle = (np.arange(bins) + 0.5) / bins
+    some = made.count > 0
+    axes.bar(middle[some], made.accuracy[some], width=0.9 / bins, color=BAR, label="right")
+    axes.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle="--")
+    axes.plot(made.confidence[some], made.accuracy[some], "o", color=BEST, markersize=4)
+    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="how sure", ylabel="share that is right")
+    axes.set_title(f"{title}: error {made.error:.3f}", fontsize=10, color=INK)
     axes.spines[["top", "right"]].set_visible(False)
