@@ -90,7 +90,7 @@ def test_a_threshold_is_chosen_on_validation_nodes_and_kept(cpgnn, files):
     assert done.code == 0, done.err
     assert "Flagged as buyer from probability" in done.out
     flag = json.loads((files / "run/metrics.json").read_text())["flag"]
-    table = pd.read_csv("run/predictions.csv", keep_default_na=False)
+    table = pd.read_parquet("run/predictions.parquet")  # numbers to the bit
     assert ((table["p_buyer"] >= flag["value"]) == (table["flagged"] == "yes")).all()
     for part, scores in (("val", flag["validation"]), ("test", flag["test"])):
         mine = table[table["split"] == part]
