@@ -111,10 +111,9 @@ def edge_frequency_interval(
 
     A [n, n]; labels [n], looked at only for `train` and `val`; B [n, c] fitted beliefs. A resample
     draws the labelled nodes with replacement, and an edge counts as often as its labelled ends were
-    drawn, multiplied (two ends: damped, see `DAMPING`). The interval is about this graph: it narrows by √(1 − f²), f the share of
-    the edges of a class's labelled nodes that lead to labelled ones, and is a point when all are.
-    Where A is the part of a larger graph that holds all edges of its labelled nodes, `beyond` [c]
-    says how many of the other nodes were predicted to be of each class.
+    drawn, multiplied (two ends: damped, see `DAMPING`). The interval is about this graph: it
+    narrows by √(1 − f²), f the share of the edges of a class's labelled nodes that lead to labelled
+    ones, and is a point when all are.
     """
     if not 0 < confidence < 1:
         hint = f"Did you mean {confidence / 100:.2f}?" if 1 < confidence < 100 else ""
