@@ -22,14 +22,16 @@ def interleaved(
     *,
     repeats: int = 7,
     calls: dict[str, int] | None = None,
+    warm: bool = True,
 ) -> dict[str, dict[str, float]]:
     """Median CPU and wall milliseconds of a call of each contender, taken in turns.
 
-    `calls` says how often a contender is called in one turn; the first turn is thrown away.
+    `calls` says how often a contender is called in one turn; the first turn is thrown away
+    (where it `warm`s up).
     """
     cpu: dict[str, list[float]] = {name: [] for name in contenders}
     wall: dict[str, list[float]] = {name: [] for name in contenders}
-    for turn in range(repeats + 1):
+    for turn in range(0 if warm else 1, repeats + 1):
         for name, call in contenders.items():
             times = (calls or {}).get(name, 1)
             started, used = time.perf_counter(), time.process_time()
@@ -49,15 +51,18 @@ def interleaved(
 
 
 def copy_bandwidth(megabytes: int = 200) -> float:
-    """GB/s moved (read + write) by copying an array of this size, one thread; best of five."""
-    source = np.ones(megabytes * 2**20 // 8)
+    """GB/s of copying an array of this size, each byte counted once.
+
+    One thread, best of six, by CPU time: on a busy machine the clock would measure the others.
+    """
+    source = np.ones(megabytes * 1_000_000 // 8)
     target = np.empty_like(source)
     best = float("inf")
     for _ in range(6):
-        started = time.perf_counter()
+        started = time.process_time()
         np.copyto(target, source)
-        best = min(best, time.perf_counter() - started)
-    return 2 * source.nbytes / best / 1e9
+        best = min(best, time.process_time() - started)
+    return source.nbytes / best / 1e9
 
 
 def machine() -> dict[str, Any]:
@@ -67,6 +72,7 @@ def machine() -> dict[str, Any]:
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
         "copy_gb_per_s": round(copy_bandwidth(), 1),
+        "others_running": round(max(os.getloadavg()[0] - 1, 0), 1),
     }
 
 
@@ -76,7 +82,8 @@ def keep(name: str, rows: list[dict[str, Any]], title: str) -> None:
     result = {"title": title, "machine": machine(), "rows": rows}
     (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    lines = [f"{title}\n", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    load = f"other busy processes: about {result['machine']['others_running']:.0f}"
+    lines = [f"{title} ({load})\n", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     lines += [f"| {' | '.join(_text(row.get(c, '')) for c in columns)} |" for row in rows]
     (RESULTS / f"{name}.md").write_text("\n".join(lines) + "\n")
     print((RESULTS / f"{name}.md").read_text())

@@ -14,11 +14,7 @@ SIZES = ((20_000, 200_000, 5), (200_000, 2_000_000, 5), (20_000, 200_000, 64))
 def main() -> None:
     torch.set_num_threads(1)
     rows = []
-    for nodes, edges, columns in (
-        (20_000, 200_000, 5),
-        (200_000, 2_000_000, 5),
-        (20_000, 200_000, 64),
-    ):
+    for nodes, edges, columns in SIZES:
         graph = random_graph(nodes, edges, features=0)
         A = graph.view().operator("none")
         B = torch.randn(nodes, columns)

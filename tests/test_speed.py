@@ -1,8 +1,8 @@
 """A guard on the price of an epoch: its CPU time as a multiple of the products it cannot avoid.
 
 Both are taken in turns in one process, so that the machine and its load cancel out. The limits are
-1.5 times what the ratios were when they were set (see `GUARDED`); a failure means that an epoch
-has become half as dear again.
+`SLACK` times what the ratios were when they were set (see `GUARDED`), so that an epoch that has
+become half as dear again fails, also where the noise is in its favour.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ import scipy.sparse as sp
 import torch
 
 from cpgnn import Architecture, per_class_split
+from cpgnn.adam import FusedAdam
 from cpgnn.compatibility import centering_penalty
 from cpgnn.graph import Graph
 from cpgnn.loop import Best, Target, descend
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 
-GUARDED = {("mlp", True): 2.1, ("mlp", False): 5.0, ("cheby", True): 1.5}
-"""(prior, features) → epoch ÷ floor, measured with `ratio` below on an idle core; each ten
-epochs also pay for the passes that find out whether training mode matters."""
+GUARDED = {("mlp", True): 1.8, ("mlp", False): 4.8, ("cheby", True): 1.3}
+"""(prior, features) → epoch ÷ floor, as `ratio` below measured it. Ten epochs also pay for the
+passes that find out whether training mode matters."""
+SLACK = 1.35
 EPOCHS = 10
 
 
@@ -51,18 +53,16 @@ def floor(graph: Graph, prior: str):
     return lambda: [torch.mm(matrix, dense) for matrix, dense in products]
 
 
-def epochs(graph: Graph, prior: str, slower: int = 1):
-    """Ten epochs of phase 2 with their validation; `slower` repeats each pass."""
+def epochs(graph: Graph, prior: str, count: int = EPOCHS):
+    """So many epochs of phase 2 with their validation."""
     model = Architecture(prior, 1).build(graph)
     target = Target.of(model.view(graph), per_class_split(graph.labels))
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=1e-3, fused=True)
-
-    def forward(view):
-        return sum(model(view) for _ in range(slower)) / slower
+    optimizer = FusedAdam(model.parameters(), lr=0.01, eps=1e-7)
+    optimizer.param_groups[0]["weight_decay"] = 1e-3
 
     def run():
         penalty = lambda: centering_penalty(model.H_bar)  # noqa: E731
-        descend(model, forward, target, optimizer, Best(), epochs=EPOCHS, penalty=penalty)
+        descend(model, model, target, optimizer, Best(), epochs=count, penalty=penalty)
 
     return run
 
@@ -74,10 +74,11 @@ def cpu(call, times: int = 1) -> float:
     return (time.process_time() - started) / times
 
 
-def ratio(prior: str, features: bool, slower: int = 1) -> float:
-    """Best of nine turns each: noise only ever adds."""
+def ratio(prior: str, features: bool, dearer: float = 1.0) -> float:
+    """Best of nine turns each: noise only ever adds. `dearer` charges more epochs as ten."""
     graph = example(features)
-    least, ours = floor(graph, prior), epochs(graph, prior, slower)
+    least = floor(graph, prior)
+    ours = epochs(graph, prior, round(dearer * (EPOCHS + 1)) - 1)
     cpu(least), cpu(ours)
     turns = [(cpu(least, EPOCHS), cpu(ours) / (EPOCHS + 1)) for _ in range(9)]
     return min(epoch for _, epoch in turns) / min(base for base, _ in turns)
@@ -86,9 +87,10 @@ def ratio(prior: str, features: bool, slower: int = 1) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize(("prior", "features"), GUARDED)
 def test_an_epoch_has_not_become_dearer(prior, features):
-    assert ratio(prior, features) < 1.5 * GUARDED[prior, features]
+    assert ratio(prior, features) < SLACK * GUARDED[prior, features]
 
 
 @pytest.mark.slow
-def test_the_guard_would_notice():
-    assert ratio("mlp", True, slower=3) > 1.5 * GUARDED["mlp", True]
+@pytest.mark.parametrize("prior", ["mlp", "cheby"])
+def test_the_guard_notices_an_epoch_half_as_dear_again(prior):
+    assert ratio(prior, True, dearer=1.5) > SLACK * GUARDED[prior, True]

@@ -104,7 +104,8 @@ class Target:
 
     def loss(self, logits: Tensor) -> Tensor:
         """Mean cross-entropy over the training nodes."""
-        return mean_cross_entropy(logits, self.labels[: self.num_train], self.class_weight)
+        train = self.num_train
+        return mean_cross_entropy(logits[:train], self.labels[:train], self.class_weight)
 
     def validation_loss(self, logits: Tensor) -> float:
         train = self.num_train

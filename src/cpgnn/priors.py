@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from cpgnn.dense import dropped, relu_product
+from cpgnn.dense import dropped, relu_network, relu_product
 from cpgnn.errors import check_count, must_be
 from cpgnn.graph import Graph
 from cpgnn.sparse import View, as_view
@@ -51,9 +51,11 @@ class MLPPrior(nn.Module):
 
     def forward(self, graph: Graph | View) -> Tensor:
         view = as_view(graph, self.W_1)
-        R = view.features @ self.W_1
+        X = view.features
         p = self.dropout if self.training else 0.0
-        return relu_product(dropped(R, p), self.W_2)
+        if p == 0 and isinstance(X, Tensor) and X.shape[1] <= self.hidden:
+            return relu_network(X, self.W_1, self.W_2)
+        return relu_product(dropped(X @ self.W_1, p), self.W_2)
 
 
 class LinkPrior(nn.Module):
