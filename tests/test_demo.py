@@ -11,7 +11,7 @@ from cpgnn.demo import draw_demo, example_graph, run_demo
 def test_cpgnn_beats_the_others_and_learns_the_matrix(tmp_path):
     begun = []
     demo = run_demo(seed=0, begin=lambda name, epochs: begun.append(name))
-    assert begun == ["CPGNN", "MLP, graph-blind", "GCN"]
+    assert begun == ["MLP-1", "without the graph", "GCN"]
     cpgnn, *others = demo.accuracy.values()
     assert cpgnn.low > max(other.high for other in others)
     assert compatibility_error(demo.learned, demo.true) < compatibility_error(

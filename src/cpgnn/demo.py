@@ -10,19 +10,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from cpgnn.architecture import Architecture
 from cpgnn.baselines import GCN, GCN_RECIPES, train_baseline
-from cpgnn.compatibility import recover_compatibility
-from cpgnn.features import FeatureScaler
+from cpgnn.classifier import CPGNNClassifier
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
+from cpgnn.io import LoadedGraph
 from cpgnn.loop import Observer
 from cpgnn.metrics import Scored, share
 from cpgnn.reference import gaussian_reference
+from cpgnn.run import Run, train_run
 from cpgnn.selection import Split, per_class_split
-from cpgnn.settings import preset
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
-from cpgnn.training import train
 
 NUM_CLASSES, CLASS_SIZE, HOMOPHILY = 5, 600, 0.1
 Begin = Callable[[str, int], Observer | None]
@@ -32,12 +30,16 @@ Begin = Callable[[str, int], Observer | None]
 class Demo:
     """What the example showed: test accuracies, and the matrix before and after training."""
 
-    graph: Graph
+    run: Run
     homophily: float
     accuracy: dict[str, Scored]
     true: np.ndarray
     initial: np.ndarray
     learned: np.ndarray
+
+    @property
+    def graph(self) -> Graph:
+        return self.run.graph
 
 
 def example_graph(seed: int = 0) -> Graph:
@@ -59,35 +61,32 @@ def run_demo(seed: int = 0, begin: Begin | None = None) -> Demo:
     """Trains CPGNN, a graph-blind MLP and a GCN on 10 % of the labels of `example_graph`."""
     begin = begin or (lambda name, epochs: None)
     graph = example_graph(seed)
-    graph = FeatureScaler.fit(graph)(graph)
     split = per_class_split(graph.labels, seed=seed)
-    settings = preset("default")
-    accuracy = {}
-
-    model = Architecture("mlp", 1).build(graph, seed=seed)
-    observe = begin("CPGNN", settings.pretrain_epochs + settings.epochs)
-    record = train(model, graph, split, settings, seed=seed, observe=observe)
-    accuracy["CPGNN"] = held_out_accuracy(model, graph, split)
-
-    blind = Architecture("mlp", 0).build(graph, seed=seed)
-    alone = settings.but(epochs=0)
-    observe = begin("MLP, graph-blind", alone.pretrain_epochs)
-    train(blind, graph, split, alone, seed=seed, observe=observe)
-    accuracy["MLP, graph-blind"] = held_out_accuracy(blind, graph, split)
+    part = np.full(graph.num_nodes, "train", dtype=object)
+    part[split.val], part[split.test] = "val", "test"
+    classifier = CPGNNClassifier("mlp", 1, seed=seed)
+    run = train_run(LoadedGraph(graph, part), classifier, begin=begin)
+    fitted = run.classifier
+    assert run.evaluation is not None
+    assert run.without_graph is not None
+    assert fitted.initial_compatibility_ is not None
 
     recipe = GCN_RECIPES[-1]
-    gcn = GCN(graph, seed=seed)
-    train_baseline(gcn, graph, split, recipe, seed=seed, observe=begin("GCN", recipe.epochs))
-    accuracy["GCN"] = held_out_accuracy(gcn, graph, split)
-
-    assert record.initial_compatibility is not None
+    scaled = fitted.scaler_(graph)
+    gcn = GCN(scaled, seed=seed)
+    train_baseline(gcn, scaled, split, recipe, seed=seed, observe=begin("GCN", recipe.epochs))
+    accuracy = {
+        "CPGNN": run.evaluation.accuracy,
+        "MLP, graph-blind": run.without_graph.accuracy,
+        "GCN": held_out_accuracy(gcn, scaled, split),
+    }
     return Demo(
-        graph,
+        run,
         homophily_ratio(graph),
         accuracy,
         compatibility_matrix(graph),
-        record.initial_compatibility,
-        recover_compatibility(model.H_bar.detach().numpy()),
+        fitted.initial_compatibility_,
+        fitted.compatibility_,
     )
 
 

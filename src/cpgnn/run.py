@@ -35,7 +35,7 @@ from cpgnn.io import (
     write_table,
 )
 from cpgnn.metrics import Evaluation, evaluate
-from cpgnn.report.contents import gather
+from cpgnn.report.contents import Contents, gather
 from cpgnn.report.page import render
 from cpgnn.selection import Split, stratified_split
 from cpgnn.thresholds import Flag, Goal, check_flaggable, choose_flag, flagged
@@ -286,14 +286,19 @@ def write_report(folder: Path | str, out: Path | str | None = None) -> Path:
         hint = "A run of 'cpgnn spark fit' has no report."
         raise must_be(f"{folder}", "hold the graph it was fitted on", f"no {GRAPH}", hint)
     out = folder / REPORT if out is None else Path(out)
-    _write_report(run, folder, out, name=folder.resolve().name)
+    _write_page(gather(run.classifier, *_records(folder), folder.resolve().name), out)
     return out
 
 
-def _write_report(run: Run, folder: Path, out: Path, *, name: str) -> None:
-    """The page on what `folder` holds: scores and history are read from its files."""
-    metrics, epochs = _records(folder)
-    page = render(gather(run.classifier, metrics, epochs, name))
+def report_run(run: Run, out: Path | str, name: str) -> None:
+    """Writes the report on a run that was just trained; `name` is what the page calls it."""
+    metrics = json.loads(_json(summary(run)))
+    epochs = history(run.measured or run.classifier)
+    _write_page(gather(run.classifier, metrics, epochs, name), Path(out))
+
+
+def _write_page(contents: Contents, out: Path) -> None:
+    page = render(contents)
     with atomic_write(out) as file:
         file.write(page.encode("utf-8"))
 
@@ -384,7 +389,7 @@ def write_run(
         _write(run, partial, options)
         if with_graph:
             _write_graph(run, partial)
-            _write_report(run, partial, partial / REPORT, name=Path(out).resolve().name)
+            report_run(run, partial / REPORT, Path(out).resolve().name)
 
 
 def _write_graph(run: Run, folder: Path) -> None:

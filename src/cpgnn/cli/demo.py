@@ -11,7 +11,9 @@ from cpgnn.cli import options as opt
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the report.")] = Path(
+        "demo"
+    ),
     seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
     threads: opt.Threads = None,
 ) -> None:
@@ -20,6 +22,7 @@ def demo(
     from cpgnn.cli.progress import progress_bar
     from cpgnn.demo import draw_demo, run_demo
     from cpgnn.errors import must_be
+    from cpgnn.run import report_run
 
     if out.exists() and not out.is_dir():
         raise must_be("'--out'", "be a folder for the picture", f"the file {out}")
@@ -29,4 +32,6 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     picture = out / "demo.png"
     draw_demo(shown, picture)
-    print_demo(shown, picture)
+    report = out / "report.html"
+    report_run(shown.run, report, "demo")
+    print_demo(shown, picture, report)

@@ -249,7 +249,7 @@ def _ratio(h: float) -> str:
     return "none: no edge joins two labelled nodes" if np.isnan(h) else f"{h:.3f}"
 
 
-def print_demo(demo: Demo, picture: Path) -> None:
+def print_demo(demo: Demo, picture: Path, report: Path) -> None:
     to = console()
     graph = demo.graph
     to.print(
@@ -274,7 +274,7 @@ def print_demo(demo: Demo, picture: Path) -> None:
         f"Mean error per cell: {compatibility_error(demo.initial, demo.true):.3f} at the start, "
         f"{compatibility_error(demo.learned, demo.true):.3f} learned."
     )
-    to.print(f"Picture: {escape(str(picture))}")
+    to.print(f"Picture: {escape(str(picture))}, report: {escape(str(report))}")
 
 
 def print_pages(pages: list[tuple[str, pd.DataFrame]]) -> None:
