@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cpgnn.report.grids import quoted
+
 PRIOR_ALONE = (
     "On the validation nodes the model did best without propagation, so none is used: the classes "
     "come from its prior alone, and the matrix below is an estimate that was not trained."
@@ -108,7 +110,7 @@ def _weakest(per_class: dict[str, Any]) -> tuple[str, ...]:
         return ()
     found = round(scored["value"] * scored["n"])
     return (
-        f"Careful with “{name}”: of {scored['n']:,} held-out nodes with this label, only "
+        f"Careful with {quoted(name)}: of {scored['n']:,} held-out nodes with this label, only "
         f"{found:,} are found (95 % interval {100 * scored['low']:.0f} to "
         f"{100 * scored['high']:.0f} %).",
     )

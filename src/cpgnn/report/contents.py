@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 import cpgnn
-from cpgnn.calibration import reliability, softmax
 from cpgnn.check import Finding, check
 from cpgnn.homophily import compatibility_matrix
 from cpgnn.report.answer import Answer, answer
@@ -41,9 +40,16 @@ class Calibration:
 
     chart: Chart
     before: float
-    after: float | None
+    after: float
+    """Expected calibration error on the test nodes."""
     temperature: float
+    set_on: int
+    """Validation nodes that set the temperature; 0 means it was left at 1."""
     n: int
+
+    @property
+    def corrected(self) -> bool:
+        return self.set_on > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +107,7 @@ def gather(
         charts=learning_charts(
             history, metrics["kept_epoch"], classifier.settings_.select_by.replace("_", " ")
         ),
-        calibration=_calibration(classifier, P),
+        calibration=_calibration(metrics.get("calibration")),
         findings=check(graph, classifier.split_, compare=False).findings,
         certain=_listed(classifier, P, certain),
         uncertain=_listed(classifier, P, uncertain),
@@ -160,36 +166,37 @@ def _listed(
     )
 
 
-def _calibration(classifier: CPGNNClassifier, P: np.ndarray) -> Calibration | None:
-    """On the test nodes; nothing where there are none."""
-    test, labels = classifier.split_.test, classifier.graph_.labels
-    if len(test) == 0:
+def _calibration(measured: dict[str, Any] | None) -> Calibration | None:
+    """From what metrics.json holds; nothing where no labels were held out."""
+    if measured is None:
         return None
-    T = classifier.temperature_
-    raw = reliability(softmax(classifier.logits()[test]), labels[test])
-    scaled = reliability(P[test], labels[test])
+    before, after = (measured[key] for key in ("before", "after"))
     ideal = np.array([0.0, 1.0])
-    drawn = [Series("ideal", "ideal", ideal, ideal)]
-    known = raw.count > 0
-    before = Series("before", "b", raw.confidence[known], raw.accuracy[known], dots=True)
-    if T != 1:
-        drawn.append(before)
-        known = scaled.count > 0
-    drawn.append(
-        Series(
-            "after" if T != 1 else "this model",
-            "a",
-            scaled.confidence[known],
-            scaled.accuracy[known],
-            dots=True,
-        )
-    )
+    series = [Series("ideal", "ideal", ideal, ideal)]
+    corrected = measured["calibration_nodes"] > 0
+    if corrected:
+        series.append(_dots("before", "b", before))
+    series.append(_dots("after" if corrected else "this model", "a", after))
     chart = line_chart(
         "Is it right as often as it says?",
         "Each dot: nodes of about the same certainty, and how many of them were right.",
-        drawn,
+        series,
         x_name="how sure it says it is",
         top=1.0,
         percent="xy",
     )
-    return Calibration(chart, raw.error, scaled.error if T != 1 else None, T, len(test))
+    return Calibration(
+        chart,
+        before["expected_calibration_error"],
+        after["expected_calibration_error"],
+        measured["temperature"],
+        measured["calibration_nodes"],
+        sum(after["count"]),
+    )
+
+
+def _dots(name: str, style: str, bins: dict[str, Any]) -> Series:
+    """The bins of a reliability diagram that hold a node."""
+    sure, right = (np.array(bins[key], dtype=float) for key in ("confidence", "accuracy"))
+    known = ~np.isnan(sure)
+    return Series(name, style, sure[known], right[known], dots=True)

@@ -80,9 +80,14 @@ def confusion_grid(C: np.ndarray, names: tuple[str, ...]) -> Grid:
     if wrong[i, j] > 0:
         text = (
             f"The most frequent mistake: {C[i, j]:,} of {total[i, 0]:,} nodes labelled "
-            f"“{names[i]}” were called “{names[j]}”."
+            f"{quoted(names[i])} were called {quoted(names[j])}."
         )
     return Grid("Confusion matrix", text, "label", "called", names, _cells(len(names), cell))
+
+
+def quoted(name: str) -> str:
+    """A name in quotation marks, cut where it would fill a line."""
+    return f"“{name if len(name) <= 40 else name[:39] + '…'}”"
 
 
 def in_words(H: np.ndarray, names: tuple[str, ...]) -> str:
@@ -90,11 +95,11 @@ def in_words(H: np.ndarray, names: tuple[str, ...]) -> str:
     parts = []
     for i, row in enumerate(H[:6]):
         if np.isnan(row).all():
-            parts.append(f"nothing is known about the edges of “{names[i]}”")
+            parts.append(f"nothing is known about the edges of {quoted(names[i])}")
             continue
         j = int(np.nanargmax(row))
-        to = "“" + names[j] + "” itself" if i == j else f"“{names[j]}”"
-        parts.append(f"{100 * row[j]:.0f} % of the edges of “{names[i]}” lead to {to}")
+        to = quoted(names[j]) + (" itself" if i == j else "")
+        parts.append(f"{100 * row[j]:.0f} % of the edges of {quoted(names[i])} lead to {to}")
     text = "; ".join(parts)
     return text[:1].upper() + text[1:] + ("; and so on." if len(H) > 6 else ".")
 

@@ -40,7 +40,7 @@
   const emphasised = (text) =>
     text.split(/\*([^*]+)\*/).map((piece, i) => (i % 2 ? make("em", {}, piece) : piece));
   const link = (id, known) =>
-    known ? make("a", { href: `#node=${encodeURIComponent(id)}`, "data-node": id }, id) : id;
+    known ? make("a", { href: `#node=${encodeURIComponent(id)}` }, id) : id;
 
   const chances = (table, row) => {
     const body = make("tbody");
