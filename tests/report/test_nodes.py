@@ -7,6 +7,7 @@ import pytest
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.demo import example_graph
+from cpgnn.errors import InputError
 from cpgnn.explaining import explain
 from cpgnn.report import nodes
 from cpgnn.report.nodes import TOP, by_interest, node_data, node_table
@@ -54,3 +55,11 @@ def test_least_interesting_nodes_go_first(fitted, monkeypatch):
     few = node_data(fitted, P, first)
     assert 2 < few["shown"] < len(P)
     assert few["all"] == len(P)
+
+
+def test_a_graph_that_cannot_be_explained_still_gets_its_page(fitted, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise InputError("too many walks")
+
+    monkeypatch.setattr("cpgnn.explaining.explain", refuse)
+    assert node_data(fitted, fitted.predict_proba(), np.array([1])) == {"shown": 0, "all": 3000}

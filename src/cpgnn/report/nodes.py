@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpgnn.errors import InputError
 from cpgnn.report.packing import packed, packed_texts, quantised, smallest_index
 from cpgnn.words import sentences
 
@@ -79,13 +80,17 @@ def node_data(classifier: CPGNNClassifier, P: np.ndarray, first: np.ndarray) -> 
     n = len(P)
     shown = by_interest(P, first, classifier.split_.test)
     shown = shown[: MOST if classifier.num_layers_ < 3 else MOST_DEEP]
-    while True:
-        table = node_table(classifier, P, shown)
-        data = {**table.packed(), "all": n}
+    while len(shown):
+        try:
+            data = {**node_table(classifier, P, shown).packed(), "all": n}
+        except InputError:  # too many walks come back to these nodes: explain fewer
+            shown = shown[: len(shown) // 4]
+            continue
         size = len(json.dumps(data))
-        if size <= BUDGET or len(shown) <= len(first):
+        if size <= BUDGET:
             return data
-        shown = shown[: max(len(first), int(0.95 * len(shown) * BUDGET / size))]
+        shown = shown[: int(0.95 * len(shown) * BUDGET / size)]
+    return {"shown": 0, "all": n}
 
 
 def by_interest(P: np.ndarray, first: np.ndarray, test: np.ndarray) -> np.ndarray:

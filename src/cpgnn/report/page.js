@@ -29,6 +29,7 @@
     const columns = Object.entries(nodes).filter(([, value]) => value && value.type);
     const unpacked = await Promise.all(columns.map(([, value]) => unpack(value)));
     const table = Object.fromEntries(columns.map(([name], i) => [name, unpacked[i]]));
+    table.ids ??= [];
     table.place = new Map(table.ids.slice(0, nodes.shown).map((id, i) => [id, i]));
     return table;
   };
