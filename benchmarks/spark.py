@@ -218,19 +218,22 @@ def costs(rows: list[dict[str, float]]) -> list[dict[str, float | str]]:
     r = float((value["of it in a round, s"] / ends).mean())
     e, start = np.polyfit(ends, value["CPU, s"] - K * r * ends, 1)
     model = {"b, bytes": b, "s, bytes": s, "e, µs": e * 1e6, "r, µs": r * 1e6, "start, s": start}
-    ends, K, sums = columns([unseen])
-    guesses = {
-        "shuffled, GB": (b * ends + s * sums)[0] / 1e9,
-        "CPU, s": (start + e * ends + r * K * ends)[0],
-    }
-    lines: list[dict[str, float | str]] = [
-        {"": f"{k} (fitted)", "value": v} for k, v in model.items()
-    ]
-    for key, guess in guesses.items():
-        size = f"{unseen['edges']:,} edges, K = {unseen['layers']}"
+
+    def guessed(part: dict[str, float]) -> dict[str, float]:
+        ends, K, sums = (float(column[0]) for column in columns([part]))
+        seconds = start + (e + K * r) * ends
+        return {"shuffled, GB": (b * ends + s * sums) / 1e9, "CPU, s": seconds}
+
+    lines: list[dict[str, float | str]]
+    lines = [{"": f"{name} (fitted)", "value": value} for name, value in model.items()]
+    for key, guess in guessed(unseen).items():
+        what = f"{key}: {unseen['edges']:,} edges, K = {unseen['layers']}, not fitted"
         error = guess / unseen[key] - 1
-        what = f"{key} of {size}, not fitted"
         lines.append({"": what, "value": guess, "measured": unseen[key], "error": error})
+    for E in (10**9, 10**10):
+        paper = {"edges": E, "nodes": 2 * E // DEGREE, "layers": 1, "partitions": 2 * E // 10**7}
+        for key, guess in guessed(paper).items():
+            lines.append({"": f"{key}: {E:.0e} edges, K = 1, on paper", "value": guess})
     return lines
 
 

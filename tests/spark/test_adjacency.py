@@ -57,7 +57,7 @@ def test_a_star_with_a_million_leaves_fills_no_partition(spark):
     A.release()
 
 
-def test_rounds_do_not_pile_up_and_shuffle_partial_sums_only(spark, tmp_path):
+def test_rounds_do_not_pile_up_and_do_not_shuffle_edges(spark, tmp_path):
     files = random_files(tmp_path, 3)
     A = adjacency(spark, spark.read.parquet(files.edges))
     features = spark.read.parquet(files.features)

@@ -26,7 +26,7 @@ from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.tables import Tables
 
 MAX_EDGES = 20_000_000
-"""What one machine trains on in minutes an epoch less than a second each."""
+"""What one machine trains on at two or three CPU seconds an epoch (benchmarks/results/scale.md)."""
 KEPT_WHOLE = 100
 """Classes with at most so many labelled nodes are never sampled."""
 TRIES = 6

@@ -1,7 +1,8 @@
 """K rounds of B̄^(k) = B̄^(0) + A B̄^(k-1) H̄ on tables: `cpgnn.propagation.propagate` for Spark.
 
 Beliefs are one row a node: id, b0 … b(c-1), partitioned by id like the edges by source. A round
-shuffles partial sums and nothing else.
+shuffles partial sums and, after a checkpoint (which forgets how it was partitioned), the beliefs:
+rows of nodes, never the edges.
 """
 
 from __future__ import annotations
