@@ -78,26 +78,43 @@ def measured(name: str, edges: int, layers: int, words: list[str]) -> dict[str, 
         "spark.local.dir": str(WORK / f"local-{edges}"),
         "spark.ui.enabled": "false",
     }
-    command = [sys.executable, "-c", "from cpgnn.cli import main; main()", "spark", *words]
-    command += ["--master", "local[2]"]
-    command += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    started = time.perf_counter()
-    process = psutil.Popen(command)
-    peak, cpu = 0, {}
-    while process.poll() is None:
-        peak = max(peak, _look(process, cpu))
-        time.sleep(2)
-    if process.returncode:
-        raise SystemExit(f"{name} failed")
+    words = ["spark", *words, "--master", "local[2]"]
+    words += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     return {
         "command": name,
         "edges": edges,
         "nodes": 2 * edges // DEGREE,
         "layers": layers,
         "partitions": partitions,
+        **_watched(words),
+        **_events(log),
+    }
+
+
+def alone(edges: int, layers: int) -> dict[str, object]:
+    """`cpgnn predict` on the same tables, without Spark, where the edges are one file."""
+    folder, out = WORK / str(edges), WORK / "alone.parquet"
+    (table,) = (folder / "edges.parquet").iterdir()
+    words = ["predict", str(WORK / f"model-{edges}-{layers}"), str(table), "--out", str(out)]
+    watched = _watched([*words, "--features", str(folder / "features.parquet")])
+    size = {"edges": edges, "nodes": 2 * edges // DEGREE, "layers": layers}
+    return {"command": "predict, one machine", **size, **watched}
+
+
+def _watched(words: list[str]) -> dict[str, float]:
+    """Runs `cpgnn WORDS…`; its seconds, CPU seconds and peak memory, all its processes together."""
+    command = [sys.executable, "-c", "from cpgnn.cli import main; main()", *words]
+    started = time.perf_counter()
+    process = psutil.Popen(command)
+    peak, cpu = 0, {}
+    while process.poll() is None:
+        peak = max(peak, _look(process, cpu))
+        time.sleep(1)
+    if process.returncode:
+        raise SystemExit(f"{words[:2]} failed")
+    return {
         "seconds": time.perf_counter() - started,
         "CPU, s": sum(cpu.values()),
-        **_events(log),
         "peak, GB": peak / 2**30,
         "load": psutil.getloadavg()[0],
     }
@@ -161,6 +178,8 @@ def run(edges: int, layers: list[int], commands: list[str]) -> None:
             shutil.rmtree(model, ignore_errors=True)
             more = ["--out", str(model), "--layers", str(K), "--epochs", "100", "--sample"]
             _line(measured("fit", edges, K, ["fit", *words, *labels, *more]))
+        if "alone" in commands:
+            _line(alone(edges, K))
         if "predict" in commands:
             shutil.rmtree(out, ignore_errors=True)
             words = ["predict", str(model), *words, "--out", str(out)]
@@ -179,7 +198,8 @@ def keep_all() -> None:
     rows = [json.loads(line) for line in LINES.read_text().splitlines()]
     rows.sort(key=lambda row: (row["edges"], row["layers"], row["command"]))
     for row in rows:
-        row["bytes shuffled / edge"] = row["shuffled, GB"] * 1e9 / row["edges"]
+        if "shuffled, GB" in row:
+            row["bytes shuffled / edge"] = row["shuffled, GB"] * 1e9 / row["edges"]
         row["CPU µs / edge"] = row["CPU, s"] * 1e6 / row["edges"]
     keep("spark", rows, "Spark on local[2], 5 classes, 16 features, 20 neighbours a node")
     keep("spark_model", costs([row for row in rows if row["command"] == "predict"]), COSTS)
