@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
+from cpgnn.io import LoadedGraph
 from cpgnn.run import fit_run
 from hostile import EVIL, hostile_graph, quick_classifier
 
@@ -68,3 +71,30 @@ def test_sections_come_in_order_with_the_answer_first(page):
     sections = [attributes["id"] for attributes in reader.all("section")]
     wanted = "answer matrix learning confusion calibration findings certain search"
     assert sections == wanted.split()
+
+
+def without_features() -> LoadedGraph:
+    loaded = hostile_graph()
+    return LoadedGraph(replace(loaded.graph, features=None), None)
+
+
+def without_test() -> LoadedGraph:
+    return LoadedGraph(
+        hostile_graph().graph, np.array(["train", "train", "val"] * 100, dtype=object)
+    )
+
+
+@pytest.mark.parametrize(
+    ("loaded", "classifier", "options", "says"),
+    [
+        (hostile_graph, quick_classifier(), {"refit": True}, "held-out nodes get the right"),
+        (without_features, quick_classifier(), {}, "There are no features"),
+        (without_test, quick_classifier(), {}, "No labels were held out"),
+        (hostile_graph, quick_classifier().set_params(num_layers=0), {}, "its prior alone"),
+        (hostile_graph, quick_classifier().set_params(num_layers=3), {}, "How it was learned"),
+    ],
+    ids=["refit", "no features", "no test", "prior alone", "three layers"],
+)
+def test_every_kind_of_run_gets_a_page(tmp_path, loaded, classifier, options, says):
+    fit_run(loaded(), classifier, tmp_path / "run", **options)
+    assert says in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
