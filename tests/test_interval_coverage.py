@@ -30,7 +30,9 @@ def test_coverage_on_fresh_graphs(coverage):
     sure = [run for run in runs if run["test_accuracy"] >= 0.8]
     assert len(sure) >= 2, "the graphs are meant to be learnable"
     share = sum(run["held"] for run in sure) / sum(run["cells"] for run in sure)
-    assert 0.8 <= share <= 0.97 + 0.03  # 60-odd cells: one standard error is 0.03
+    # 60-odd cells at 0.88: one standard error is 0.04; that all are held has a chance of 1:2,000,
+    # and would mean intervals that are too wide.
+    assert 0.88 - 3 * 0.04 <= share < 1
     for run in runs:
         assert run["error"] < run["error_of_beliefs"] + 0.02
 

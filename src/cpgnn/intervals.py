@@ -33,7 +33,8 @@ TRUSTED_ACCURACY = 0.8
 DAMPING = 0.5**0.5
 """How far a draw moves the weight of an end of a known edge from 1. Both ends are drawn, so whole
 draws would make edges that share no end vary three times too much: (1 + 1)² − 1 = 3 times the
-variance; damped, (1 + ½)² − 1 = 1.25 times. Chosen by coverage on generated graphs."""
+variance; damped, (1 + ½)² − 1 = 1.25 times. Whole draws held 99 % of the cells where 90 % were
+asked for; this is the one other value that was tried."""
 WORTH = np.exp(np.linspace(0, 10, 41))
 """The κ that are tried, in edges."""
 
