@@ -4,8 +4,8 @@
 
 Generated graphs over homophily, class sizes, label shares and strength of the features; two thirds
 of the labels train, one third validates; CPGNN-MLP-1, 60 + 140 epochs. The truth is Definition 2
-with every label. The estimator and its damping were chosen on graphs of other seeds. Every graph is appended to
-results/interval_coverage.jsonl; graphs that are there are not repeated.
+with every label. The estimator and its damping were chosen on graphs of other seeds. Every graph
+is appended to results/interval_coverage.jsonl; graphs that are there are not repeated.
 """
 
 from __future__ import annotations

@@ -100,11 +100,11 @@ def test_a_note_where_edges_are_missing(cpgnn, here):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--homophily", "1.5"], "'h' must lie in [0, 1]"),
+        (["--homophily", "1.5"], "'--homophily' must lie in [0, 1]"),
         (["--features", "products"], "must be gaussian, none or the path"),
         (["--features", "missing.npz"], "missing.npz: The file must exist"),
-        (["--bootstrap", "other"], "'bootstrap' must be 'paper' or 'authors'"),
-        (["--class-size", "5"], "'num_bootstrap' must be below the number of nodes"),
+        (["--bootstrap", "other"], "'--bootstrap' must be 'paper' or 'authors'"),
+        (["--class-size", "5"], "'--bootstrap-nodes' must be below the number of nodes"),
         (["--out", "full"], "The output folder must be new or empty"),
     ],
 )
