@@ -98,7 +98,9 @@ def main(folder: Path) -> None:
             thread.join()
         Adjacency.times = times
         rows = spark.read.parquet(str(folder / "out.parquet")).toPandas().set_index("id")
-        after = [process.pid for process in executors()]
+        last = executors()
+    after = [process.pid for process in last]
+    _, alive = psutil.wait_procs(last, timeout=60)  # they need a moment to end
     here = predictions(one).set_index("id")
     p = [name for name in here.columns if name.startswith("p_")]
     result = {
@@ -106,7 +108,7 @@ def main(folder: Path) -> None:
         "killed": killed,
         "killed_was_executor": bool(killed) and killed[0]["pid"] in before,
         "killed_is_gone": bool(killed) and killed[0]["pid"] not in after,
-        "left_running": len([pid for pid in after if psutil.pid_exists(pid)]),
+        "left_running": len(alive),
         "rows": len(rows),
         "nodes": len(here),
         "prediction_gap": float(np.abs(rows.loc[here.index, p] - here[p]).to_numpy().max()),
