@@ -71,7 +71,7 @@ def _expected_cells(expected: Expected) -> tuple[str, ...]:
 def _print_list(rows: list[tuple[str, ...]]) -> None:
     from rich.markup import escape
 
-    from cpgnn.cli.printing import console, table
+    from cpgnn.cli.printing import console, show, table
 
     heads = ("nodes", "edges", "with loops", "classes", "features", "h", "with loops", "from")
     made = table("data set", *heads, title="Data sets")
@@ -79,7 +79,7 @@ def _print_list(rows: list[tuple[str, ...]]) -> None:
     for row in rows:
         made.add_row(*(escape(cell) for cell in row))
     to = console()
-    to.print(made)
+    show(to, made)
     to.print("'with loops' counts self-loops, as the paper's table does; A never has them.")
 
 

@@ -26,7 +26,7 @@ def explain(
     picture: Annotated[Path | None, typer.Option(help="Bars as .png or .svg.")] = None,
     threads: opt.Threads = None,
 ) -> None:
-    """Say why nodes got their classes: their own prior and what each neighbour adds."""
+    """Say why nodes got their classes, neighbour by neighbour."""
     from dataclasses import replace
 
     from cpgnn.cli.progress import waiting

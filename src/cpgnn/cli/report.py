@@ -17,7 +17,7 @@ def report(
     ] = None,
     threads: opt.Threads = None,
 ) -> None:
-    """Write what a run found as one page that needs no network: open it in a browser."""
+    """Write a run as one HTML page; it needs no network."""
     from cpgnn.cli.progress import waiting
     from cpgnn.run import write_report
 

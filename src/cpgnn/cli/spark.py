@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cpgnn.border import Matrix
 
 app = typer.Typer(
-    help="The same on Apache Spark: for Parquet tables that one machine does not hold.",
+    help="The same on Apache Spark, for Parquet tables.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
