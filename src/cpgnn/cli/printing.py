@@ -43,8 +43,11 @@ def show(to: Console, made: Table) -> None:
     if made.title:  # a table would fold or cut it to its own width
         to.print(made.title, style="bold")
         made.title = None
-    wanted = to.measure(made).maximum
-    to.print(made, width=max(to.width, wanted), crop=False, no_wrap=True)
+    own = to.width
+    to.width = 10_000  # neither measuring nor printing goes beyond the width of the console
+    to.width = max(own, to.measure(made).maximum)
+    to.print(made, crop=False, no_wrap=True)
+    to.width = own
 
 
 def print_notices(graph: Graph) -> None:
