@@ -30,11 +30,11 @@ RESAMPLES = 200
 CONFIDENCE = 0.9
 TRUSTED_ACCURACY = 0.8
 """Below this validation accuracy intervals are marked optimistic."""
-DAMPING = 0.5**0.5
+DAMPING = 0.8
 """How far a draw moves the weight of an end of a known edge from 1. Both ends are drawn, so whole
 draws would make edges that share no end vary three times too much: (1 + 1)² − 1 = 3 times the
-variance; damped, (1 + ½)² − 1 = 1.25 times. Whole draws held 99 % of the cells where 90 % were
-asked for; this is the one other value that was tried."""
+variance; damped, (1 + 0.8²)² − 1 = 1.7 times. Of 0.7, 0.8, 0.85, 0.9 and 1 the one whose 90 %
+intervals held nearest to 90 % of the cells on 56 generated graphs."""
 WORTH = np.exp(np.linspace(0, 10, 41))
 """The κ that are tried, in edges."""
 
