@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 from cpgnn import Graph, compatibility_matrix, edge_frequency, enhanced_belief
 from cpgnn.errors import InputError
-from cpgnn.intervals import edge_frequency_interval
+from cpgnn.intervals import DAMPING, edge_frequency_interval
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 
 NOBODY = np.empty(0, dtype=np.int64)
@@ -73,9 +73,9 @@ def pairs_graph(n, p, seed=0):
 
 def test_spread_against_the_binomial():
     """1,000 nodes of class 0, each with one neighbour that is of class 1 or 2 by a coin toss, and
-    one without a label. A known edge counts w_u·w_v times, each w with mean 1 and variance ½, so
-    edges that share no end spread by (1 + ½)² − 1 = 1.25 times the binomial variance; half of the
-    edges are known, so f = ½."""
+    one without a label. A known edge counts w_u·w_v times, each w with mean 1 and variance s², s
+    the damping, so edges that share no end spread by (1 + s²)² − 1 times the binomial variance;
+    half of the edges are known, so f = ½."""
     n, p = 1000, 0.3
     other = np.where(np.random.default_rng(0).random(n) < p, 1, 2)
     graph = Graph.from_edges(
@@ -92,7 +92,8 @@ def test_spread_against_the_binomial():
     assert made.share[0, 1] == pytest.approx(k, rel=0.01)
     half = (made.high[0, 1] - made.low[0, 1]) / 2
     binomial = np.sqrt(k * (1 - k) / n)
-    assert half == pytest.approx(1.645 * binomial * np.sqrt(1.25 * (1 - 0.5**2)), rel=0.08)
+    times = (1 + DAMPING**2) ** 2 - 1
+    assert half == pytest.approx(1.645 * binomial * np.sqrt(times * (1 - 0.5**2)), rel=0.08)
 
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.7])
