@@ -8,7 +8,7 @@ from pathlib import Path
 from cpgnn.report.plots import figure, save
 from measuring import RESULTS
 
-DOCS = Path(__file__).parent.parent / "docs" / "images"
+DOCS = Path(__file__).parent.parent / "docs" / "pictures"
 COLORS = {"ours": "#c1666b", "PyG, CSR": "#48639c", "PyG, edge_index": "#7a7a7a"}
 
 

@@ -26,7 +26,7 @@ from measuring import RESULTS, keep
 
 WORK = Path("/tmp/cpgnn-spark-bench")
 LINES = RESULTS / "spark.jsonl"
-DOCS = Path(__file__).parent.parent / "docs" / "images"
+DOCS = Path(__file__).parent.parent / "docs" / "pictures"
 COLORS = {"stats": "#7a7a7a", "fit": "#48639c", "predict": "#c1666b"}
 CLASSES, FEATURES, DEGREE = 5, 16, 20
 COSTS = "The cost model of predict: see `costs` in spark.py"

@@ -1,7 +1,7 @@
 """Writes the tables and figures of the docs from the committed results: `make results-docs`.
 
 In docs/experiments.md the lines between `<!-- begin NAME -->` and `<!-- end NAME -->` are
-generated; figures go to docs/figures/ and carry a hash of what they show, so that a test can tell
+generated; figures go to docs/pictures/ and carry a hash of what they show, so that a test can tell
 whether page, pictures and results agree.
 """
 
@@ -24,7 +24,7 @@ from cpgnn.experiments.tables import markdown, table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "experiments.md"
-FIGURES = ROOT / "docs" / "figures"
+PICTURE_FOLDER = ROOT / "docs" / "pictures"
 
 
 def claims_text() -> str:
@@ -83,10 +83,10 @@ def fingerprint(text: str) -> str:
 
 def main() -> None:
     PAGE.write_text(generated(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    FIGURES.mkdir(exist_ok=True)
+    PICTURE_FOLDER.mkdir(exist_ok=True)
     for name, (draw, shown) in PICTURES.items():
         mark = {"Title": name, "Description": fingerprint(shown())}
-        draw().savefig(FIGURES / f"{name}.png", dpi=110, metadata=mark)
+        draw().savefig(PICTURE_FOLDER / f"{name}.png", dpi=110, metadata=mark)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
@@ -46,6 +47,22 @@ def fitted(graph, split) -> CPGNNClassifier:
 
 
 # -- what a fit leaves behind ----------------------------------------
+
+
+def test_a_score_matches_a_series_by_node_id_and_leaves_unknown_nodes_out(fitted, graph):
+    names = [f"node {i}" for i in range(90)]
+    named = Graph.from_edges(
+        *np.triu(graph.adjacency.toarray()).nonzero(),
+        num_nodes=90,
+        features=graph.features,
+        node_ids=names,
+    )
+    y = pd.Series(np.asarray(graph.class_names)[graph.labels], index=names)
+    right = fitted.predict(named) == y.to_numpy()
+    assert 0 < right.mean() < 1
+    shuffled = y.sample(60, random_state=0)
+    known = [names.index(name) for name in shuffled.index]
+    assert fitted.score(named, shuffled) == pytest.approx(right[known].mean())
 
 
 def test_predictions(fitted, graph):
@@ -480,9 +497,15 @@ class OnRows(CPGNNClassifier):
 
     def logits(self, X=None):
         check_is_fitted(self)
-        if X is not None:
-            X = Graph.from_edges([], [], features=validate_data(self, X, reset=False))
+        if X is not None and not isinstance(X, Graph):
+            X = self._isolated(X)
         return super().logits(X)
+
+    def score(self, X, y):
+        return super().score(self._isolated(X), y)
+
+    def _isolated(self, X):
+        return Graph.from_edges([], [], features=validate_data(self, X, reset=False))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

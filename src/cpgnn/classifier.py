@@ -294,6 +294,16 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         best = self.logits(graph).argmax(axis=1)
         return self.classes_[best]
 
+    def score(self, graph: Graph, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy on the nodes with a label: those of `y` (see `fit`), or the graph's own."""
+        graph = _as_graph(graph)
+        labelled = graph if y is None else graph.with_labels(y)
+        known = labelled.labels >= 0
+        names = as_array(labelled.class_names)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        right = self.predict(graph)[known] == names[labelled.labels[known]]
+        return float(np.average(right, weights=weight))
+
     def _acceptable(self, graph: Graph | None) -> Graph:
         fitted: Graph | None = getattr(self, "graph_", None)
         if graph is None:

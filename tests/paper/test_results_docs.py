@@ -41,5 +41,5 @@ def test_a_changed_number_would_be_noticed(script):
 
 def test_the_pictures_show_the_results(script):
     for name, (_, shown) in script.PICTURES.items():
-        with Image.open(script.FIGURES / f"{name}.png") as picture:
+        with Image.open(script.PICTURE_FOLDER / f"{name}.png") as picture:
             assert picture.text["Description"] == script.fingerprint(shown()), "make results-docs"
