@@ -1,7 +1,7 @@
 """Spark end to end over |E|: time, bytes shuffled, memory; and the cost model fitted on them.
 
     python spark.py run 1000000      # generate, stats, fit and predict; a line for each
-    python spark.py keep             # the lines so far → results/spark.json, .md, docs/images
+    python spark.py keep             # the lines so far → results/spark.json, .md, docs/pictures
 
 Each command runs as a user would run it, in processes of its own, on local[2].
 """
