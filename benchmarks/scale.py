@@ -172,17 +172,7 @@ def apart(job: str, edges: int = 0, method: str = "ours") -> dict[str, float | s
     return row
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--job", choices=("size", "field", "predict"))
-    parser.add_argument("--edges", type=int, default=0)
-    parser.add_argument("--method", default="ours")
-    chosen = parser.parse_args()
-    torch.set_num_threads(1)
-    if chosen.job:
-        jobs = {"size": lambda: size(chosen.edges, chosen.method), "field": field}
-        print(json.dumps(jobs.get(chosen.job, predict)()))
-        return
+def over_sizes() -> None:
     rows = []
     for method, sizes in SIZES.items():
         part = [apart("size", edges, method) for edges in sizes]
@@ -192,8 +182,29 @@ def main() -> None:
         part[-1]["exponent of memory"] = float(np.polyfit(logs[0][-2:], logs[2][-2:], 1)[0])
         rows += part
     keep("scale", rows, "One epoch of MLP-1 (16 features, half of the nodes labelled) over |E|")
-    keep("field", [apart("field")], "10⁶ nodes, 10⁷ edges, 1 % labels, K = 1")
-    keep("predict", [apart("predict")], "5·10⁶ nodes, 10⁸ edges, 5 classes")
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "scale": over_sizes,
+    "field": lambda: keep("field", [apart("field")], "10⁶ nodes, 10⁷ edges, 1 % labels, K = 1"),
+    "predict": lambda: keep("predict", [apart("predict")], "5·10⁶ nodes, 10⁸ edges, 5 classes"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; by default all")
+    parser.add_argument("--job", choices=("size", "field", "predict"))
+    parser.add_argument("--edges", type=int, default=0)
+    parser.add_argument("--method", default="ours")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    if chosen.job:
+        jobs = {"size": lambda: size(chosen.edges, chosen.method), "field": field}
+        print(json.dumps(jobs.get(chosen.job, predict)()))
+        return
+    for name in chosen.parts or PARTS:
+        PARTS[name]()
 
 
 if __name__ == "__main__":
