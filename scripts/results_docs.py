@@ -1,8 +1,8 @@
 """Writes the tables and figures of the docs from the committed results: `make results-docs`.
 
-In docs/experiments.md the lines between `<!-- begin NAME -->` and `<!-- end NAME -->` are
-generated; figures go to docs/pictures/ and carry a hash of what they show, so that a test can tell
-whether page, pictures and results agree.
+In docs/experiments.md and docs/spark.md the lines between `<!-- begin NAME -->` and
+`<!-- end NAME -->` are generated; figures go to docs/pictures/ and carry a hash of what they show,
+so that a test can tell whether page, pictures and results agree.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import spark_docs
 from matplotlib.figure import Figure
 from pipeline import pipeline
 
@@ -23,7 +24,6 @@ from cpgnn.experiments.misses import comparison, miss_list
 from cpgnn.experiments.tables import markdown, table
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "experiments.md"
 PICTURE_FOLDER = ROOT / "docs" / "pictures"
 
 
@@ -39,7 +39,7 @@ def claims_text() -> str:
     return "\n".join(lines) + "\n"
 
 
-PARTS: dict[str, Callable[[], str]] = {
+EXPERIMENTS: dict[str, Callable[[], str]] = {
     "real": lambda: markdown("real"),
     "synthetic": lambda: markdown("synthetic"),
     "ablation": lambda: markdown("ablation"),
@@ -48,6 +48,16 @@ PARTS: dict[str, Callable[[], str]] = {
     "misses": miss_list,
     "claims": claims_text,
 }
+SPARK: dict[str, Callable[[], str]] = {
+    "runs": spark_docs.runs,
+    "model": spark_docs.model,
+    "on-paper": spark_docs.on_paper,
+}
+PAGES = {
+    ROOT / "docs" / "experiments.md": EXPERIMENTS,
+    ROOT / "docs" / "spark.md": SPARK,
+}
+"""Which parts of which page are generated, and how."""
 
 PICTURES: dict[str, tuple[Callable[[], Figure], Callable[[], str]]] = {
     "pipeline": (pipeline, lambda: "pipeline"),
@@ -65,15 +75,15 @@ PICTURES: dict[str, tuple[Callable[[], Figure], Callable[[], str]]] = {
 """Name → how it is drawn, and the text of what it shows."""
 
 
-def generated(page: str) -> str:
+def generated(page: str, parts: dict[str, Callable[[], str]]) -> str:
     """The page with every generated part made anew."""
-    for name, make in PARTS.items():
+    for name, make in parts.items():
         begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
         pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
         text = f"{begin}\n\n{make()}\n{end}"
         page, count = pattern.subn(lambda _, text=text: text, page)
         if count != 1:
-            raise SystemExit(f"{PAGE} must have one part {begin} … {end}. Got {count}.")
+            raise SystemExit(f"The page must have one part {begin} … {end}. Got {count}.")
     return page
 
 
@@ -82,7 +92,8 @@ def fingerprint(text: str) -> str:
 
 
 def main() -> None:
-    PAGE.write_text(generated(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, parts in PAGES.items():
+        path.write_text(generated(path.read_text(encoding="utf-8"), parts), encoding="utf-8")
     PICTURE_FOLDER.mkdir(exist_ok=True)
     for name, (draw, shown) in PICTURES.items():
         mark = {"Title": name, "Description": fingerprint(shown())}

@@ -1,0 +1,87 @@
+"""The generated parts of docs/spark.md, from benchmarks/results/spark.json and spark_model.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+CORES, BUSY = 4, 0.7
+"""Of an executor on paper, and the share of the time that they are busy."""
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+
+
+def _model() -> dict[str, dict[str, Any]]:
+    return {row[""]: row for row in _rows("spark_model")}
+
+
+def _number(value: float | None, digits: int = 0) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def runs() -> str:
+    """Every measured command, one row each."""
+    lines = [
+        "| command | edges | K | seconds | CPU s | of it tasks in the JVM | GB shuffled "
+        "| bytes / edge | peak GB |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in _rows("spark"):
+        shuffled = row.get("shuffled, GB")
+        cells = (
+            row["command"],
+            f"{row['edges'] / 1e6:g} M",
+            str(row["layers"] or "–"),
+            _number(row["seconds"]),
+            _number(row["CPU, s"]),
+            _number(row.get("tasks' CPU in the JVM, s")),
+            _number(shuffled, 2),
+            _number(None if shuffled is None else 1e9 * shuffled / row["edges"]),
+            _number(row["peak, GB"], 1),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def model() -> str:
+    """The fitted numbers, and the run that they were not fitted on."""
+    rows = _model()
+    value = {name: rows[f"{name} (fitted)"]["value"] for name in _fitted(rows)}
+    text = (
+        f"b = {value['b, bytes']:.0f} bytes, s = {value['s, bytes']:.0f} bytes; CPU seconds = "
+        f"{value['start, s']:.0f} + 2E · ({value['e, µs']:.2f} + {value['r, µs']:.2f} · K) µs.\n\n"
+        "Checked on the largest run, which it had not seen:\n\n"
+        "| | predicted | measured | error |\n|---|---|---|---|\n"
+    )
+    for name, row in rows.items():
+        if "measured" in row:
+            text += (
+                f"| {name} | {row['value']:.3g} | {row['measured']:.3g} | {row['error']:+.0%} |\n"
+            )
+    return text
+
+
+def _fitted(rows: dict[str, dict[str, Any]]) -> list[str]:
+    return [name.removesuffix(" (fitted)") for name in rows if name.endswith(" (fitted)")]
+
+
+def on_paper() -> str:
+    """What the model says of graphs that nobody has run."""
+    rows = _model()
+    lines = [
+        "| edges | shuffled | CPU hours | partitions | executors for an answer within an hour |",
+        "|---|---|---|---|---|",
+    ]
+    for edges in (10**9, 10**10):
+        shuffled = rows[f"shuffled, GB: {edges:.0e} edges, K = 1, on paper"]["value"]
+        hours = rows[f"CPU, s: {edges:.0e} edges, K = 1, on paper"]["value"] / 3600
+        executors = max(1, -(-hours // (CORES * BUSY)))
+        lines.append(
+            f"| 10{'⁹' if edges == 10**9 else '¹⁰'} | {shuffled:,.0f} GB | {hours:.1f} "
+            f"| {2 * edges // 10**7:,} | {executors:.0f} |"
+        )
+    return "\n".join(lines) + "\n"
