@@ -19,7 +19,8 @@ import pyspark
 
 from cpgnn import CPGNNClassifier
 from cpgnn.io import LoadedGraph
-from cpgnn.run import predictions, train_run
+from cpgnn.run import train_run
+from cpgnn.run_folder import predictions
 from cpgnn.spark import Packed, fit, predict, stats, write_parquet
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.session import session

@@ -29,12 +29,12 @@ _HOME = {
     "estimate_compatibility": "compatibility",
     "evaluate": "metrics",
     "explain": "explaining",
-    "fit_run": "run",
+    "fit_run": "run_folder",
     "generate_graph": "synthetic",
     "homophily_ratio": "homophily",
     "initial_H_bar": "compatibility",
     "load_dataset": "datasets",
-    "load_run": "run",
+    "load_run": "run_folder",
     "mixhop_compatibility": "synthetic",
     "per_class_split": "selection",
     "preset": "settings",
@@ -90,8 +90,8 @@ if TYPE_CHECKING:
     from cpgnn.priors import LinkPrior as LinkPrior
     from cpgnn.priors import MLPPrior as MLPPrior
     from cpgnn.propagation import propagate as propagate
-    from cpgnn.run import fit_run as fit_run
-    from cpgnn.run import load_run as load_run
+    from cpgnn.run_folder import fit_run as fit_run
+    from cpgnn.run_folder import load_run as load_run
     from cpgnn.selection import Split as Split
     from cpgnn.selection import per_class_split as per_class_split
     from cpgnn.selection import stratified_split as stratified_split

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpgnn import CPGNNClassifier
-from cpgnn.run import predictions
+from cpgnn.run_folder import predictions
 from cpgnn.selection import Split
 from cpgnn.spark import Packed, predict
 from spark_files import random_files

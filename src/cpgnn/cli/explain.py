@@ -36,7 +36,7 @@ def explain(
     from cpgnn.explanation import check_ending
     from cpgnn.io.nodes import read_node_ids
     from cpgnn.report.explanation import check_picture, draw_explanation
-    from cpgnn.run import load_run
+    from cpgnn.run_folder import load_run
 
     if format not in FORMATS:
         raise must_be("'--format'", f"be {' or '.join(FORMATS)}", repr(format))

@@ -80,7 +80,7 @@ def fit(
     from cpgnn.cli.printing import print_run
     from cpgnn.cli.progress import progress_bar
     from cpgnn.io import check_free
-    from cpgnn.run import fit_run
+    from cpgnn.run_folder import fit_run
     from cpgnn.selection import check_share
     from cpgnn.thresholds import one_goal
 

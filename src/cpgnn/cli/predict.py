@@ -31,7 +31,7 @@ def predict(
     """Predict with a fitted model, also nodes that came later."""
     from cpgnn.errors import must_be
     from cpgnn.io import check_table_path, write_table
-    from cpgnn.run import load_run, predictions
+    from cpgnn.run_folder import load_run, predictions
     from cpgnn.thresholds import Flag, flagged
 
     check_table_path(out)

@@ -15,7 +15,8 @@ from cpgnn.errors import must_be
 from cpgnn.features import FeatureScaler
 from cpgnn.intervals import EdgeFrequency, edge_frequency_interval
 from cpgnn.io import check_free
-from cpgnn.run import Run, train_run, write_run
+from cpgnn.run import Run, train_run
+from cpgnn.run_folder import write_run
 from cpgnn.settings import preset
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field
@@ -41,8 +42,8 @@ def fit(
 ) -> Run:
     """Fits on the receptive field of the labels and writes the run to `out`, on the driver.
 
-    The folder is the one that `cpgnn.run.fit_run` writes, without the graph and predictions: nodes
-    at the rim of the field lack neighbours, so `predict` is asked for those, here or on one
+    The folder is the one that `cpgnn.run_folder.fit_run` writes, without the graph and predictions:
+    nodes at the rim of the field lack neighbours, so `predict` is asked for those, here or on one
     machine. The classifier needs prior="mlp" and a number of layers.
     """
     check_free(out)
