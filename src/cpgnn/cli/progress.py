@@ -67,8 +67,11 @@ def waiting(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def counting(name: str, total: int) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """A bar over runs of an experiment with the time left; hands out `done(result)`."""
+def counting(name: str, total: int) -> Iterator[Callable[[dict[str, Any] | None], None]]:
+    """A bar over runs of an experiment with the time left; hands out `done(result)`.
+
+    None stands for a run that was not needed.
+    """
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -80,8 +83,10 @@ def counting(name: str, total: int) -> Iterator[Callable[[dict[str, Any]], None]
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         task = bars.add_task(name, total=total, last="")
 
-        def done(result: dict[str, Any]) -> None:
-            last = f"{result['method']} on {result['dataset']}: {result['test']:.1f}"
-            bars.update(task, advance=1, last=last)
+        def done(result: dict[str, Any] | None) -> None:
+            bars.update(task, advance=1)
+            if result is not None:
+                last = f"{result['method']} on {result['dataset']}: {result['test']:.1f}"
+                bars.update(task, last=last)
 
         yield done

@@ -29,7 +29,7 @@ def reproduce(
         splits=[int(split) for split in _listed("--splits", splits, list(map(str, range(10))))],
     )
     with counting(name, len(jobs)) as done:
-        ran = run_jobs(jobs, results, workers=workers, done=done)
+        ran = run_jobs(experiment, jobs, results, workers=workers, done=done)
     print(f"{ran} of {len(jobs)} runs were new; results in {results / (name + '.jsonl')}")
 
 

@@ -35,6 +35,11 @@ class Job:
     seed: int
 
     @property
+    def place(self) -> tuple[str, str, str, str]:
+        """The cell of the table that the result belongs to."""
+        return self.setting, self.dataset, self.method, self.preset
+
+    @property
     def key(self) -> str:
         """A hash of everything that decides the outcome but the version of the code."""
         text = json.dumps(asdict(self), sort_keys=True)
@@ -87,6 +92,8 @@ class Experiment:
     published_title: str
     compared: bool
     """Whether our numbers and the published ones measure the same thing."""
+    chosen_on: int
+    """How many splits choose among configurations; the others run the chosen one alone."""
     generator: dict[str, Any] | None = None
     tracks_H: bool = False
     """Whether the runs also write down the compatibility matrix and its error over the epochs."""
@@ -156,6 +163,7 @@ def _experiment(name: str, data: dict[str, Any]) -> Experiment:
         published=data.get("published", {}),
         published_title=data.get("published_title", "paper"),
         compared=data.get("compared", True),
+        chosen_on=data.get("chosen_on", 3),
         generator=data.get("generator"),
         tracks_H=data.get("tracks_H", False),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from cpgnn.architecture import Architecture
 from cpgnn.baselines import Recipe, train_baseline
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.datasets import Dataset, load_dataset
+from cpgnn.experiments.choice import needed
 from cpgnn.experiments.config import Experiment, Job, load_experiment
 from cpgnn.experiments.matrices import matrix_record
 from cpgnn.experiments.store import ResultStore
@@ -51,25 +52,43 @@ def selected_jobs(
 
 
 def run_jobs(
+    experiment: Experiment,
     jobs: list[Job],
     folder: Path,
     *,
     workers: int = 1,
-    done: Callable[[dict[str, Any]], None] | None = None,
+    done: Callable[[dict[str, Any] | None], None] = lambda result: None,
 ) -> int:
-    """Runs the jobs whose results are not in `folder` yet; returns how many it ran."""
-    stores = {job.experiment: ResultStore(folder / f"{job.experiment}.jsonl") for job in jobs}
-    known = {key for store in stores.values() for key in store.read()}
-    missing = [job for job in jobs if job.key not in known]
-    if not missing:
-        return 0
+    """Runs the jobs that are needed and not in `folder` yet; returns how many it ran.
+
+    First the splits that choose the configurations, then the others (see `choice`). `done` gets
+    the result of every job it ran, and None for every other.
+    """
+    store = ResultStore(folder / f"{experiment.name}.jsonl")
+    ran = 0
+    for stage in _stages(experiment, jobs):
+        known = store.read()
+        wanted = [job for job in needed(experiment, stage, known) if job.key not in known]
+        for _ in range(len(stage) - len(wanted)):
+            done(None)
+        for result in _results(wanted, workers):
+            store.append(result)
+            ran += 1
+            done(result)
+    return ran
+
+
+def _stages(experiment: Experiment, jobs: list[Job]) -> tuple[list[Job], list[Job]]:
+    choosing = [job for job in jobs if job.split < experiment.chosen_on]
+    return choosing, [job for job in jobs if job.split >= experiment.chosen_on]
+
+
+def _results(jobs: list[Job], workers: int) -> Iterator[dict[str, Any]]:
+    if not jobs:
+        return
     context = multiprocessing.get_context("spawn")
-    with context.Pool(min(workers, len(missing)), initializer=_one_thread) as pool:
-        for result in pool.imap_unordered(run_job, missing):
-            stores[result["experiment"]].append(result)
-            if done is not None:
-                done(result)
-    return len(missing)
+    with context.Pool(min(workers, len(jobs)), initializer=_one_thread) as pool:
+        yield from pool.imap_unordered(run_job, jobs)
 
 
 def _one_thread() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cpgnn.experiments.choice import BySplit, chosen, tried
 from cpgnn.experiments.config import Experiment, load_experiment
 from cpgnn.experiments.matrices import error_table
 from cpgnn.experiments.store import ResultStore, committed_results
@@ -43,36 +43,20 @@ class Cell:
 def cells(experiment: Experiment, folder: Path | None = None) -> dict[tuple[str, ...], Cell]:
     """(setting, data set, method, preset) → cell, from the lines of this experiment's jobs.
 
-    Of several configurations the one with the best mean validation accuracy counts, compared on
-    the splits that all of them have.
+    Of several configurations the one that validation chose counts, on every split it has.
     """
     store = ResultStore((folder or committed_results()) / f"{experiment.name}.jsonl")
-    results = store.read()
-    grouped: dict[tuple[str, ...], dict[str, dict[int, dict[str, Any]]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
-    for job in experiment.jobs():
-        result = results.get(job.key)
-        place = (job.setting, job.dataset, job.method, job.preset)
-        by_split = grouped[place][str(job.configuration)]
-        if result is not None:
-            by_split[job.split] = result
     return {
-        place: cell for place, tried in grouped.items() if (cell := _chosen(list(tried.values())))
+        place: _cell(configurations[name])
+        for place, configurations in tried(experiment, store.read()).items()
+        if (name := chosen(experiment, configurations)) is not None
     }
 
 
-def _chosen(tried: list[dict[int, dict[str, Any]]]) -> Cell | None:
-    common = set.intersection(*(set(by_split) for by_split in tried))
-    if not common:
-        return None
-    splits = sorted(common)
-    means = [np.mean([by_split[s]["validation"] for s in splits]) for by_split in tried]
-    best = tried[int(np.argmax(means))]
-    test = [best[s]["test"] for s in splits]
-    return Cell(
-        float(np.mean(test)), float(np.std(test)), len(test), best[splits[0]]["configuration"]
-    )
+def _cell(by_split: BySplit) -> Cell:
+    test = [by_split[split]["test"] for split in sorted(by_split)]
+    configuration = next(iter(by_split.values()))["configuration"]
+    return Cell(float(np.mean(test)), float(np.std(test)), len(test), configuration)
 
 
 def table(name: str, folder: Path | None = None) -> pd.DataFrame:

@@ -1,0 +1,59 @@
+"""Which of several configurations a cell reports: the one validation chose, and what that spares.
+
+All configurations run on the first `chosen_on` splits of a cell, only the chosen one on the rest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cpgnn.experiments.config import Experiment, Job
+
+Result = dict[str, Any]
+BySplit = dict[int, Result]
+
+
+def tried(
+    experiment: Experiment, results: Mapping[str, Result]
+) -> dict[tuple[str, ...], dict[str, BySplit]]:
+    """(setting, data set, method, preset) → configuration → split → result, as far as known."""
+    grouped: dict[tuple[str, ...], dict[str, BySplit]] = defaultdict(lambda: defaultdict(dict))
+    for job in experiment.jobs():
+        by_split = grouped[job.place][str(job.configuration)]
+        if job.key in results:
+            by_split[job.split] = results[job.key]
+    return grouped
+
+
+def chosen(experiment: Experiment, configurations: Mapping[str, BySplit]) -> str | None:
+    """The best mean validation accuracy on those of the first splits that all have; None: none."""
+    first = set(range(experiment.chosen_on))
+    common = first.intersection(*(set(by_split) for by_split in configurations.values()))
+    if not common:
+        return None
+
+    def mean_validation(name: str) -> float:
+        return float(np.mean([configurations[name][s]["validation"] for s in sorted(common)]))
+
+    return max(configurations, key=mean_validation)
+
+
+def needed(experiment: Experiment, jobs: list[Job], results: Mapping[str, Result]) -> list[Job]:
+    """The jobs without those whose configuration lost on the first `chosen_on` splits."""
+    first = set(range(experiment.chosen_on))
+    winners = {
+        place: chosen(experiment, configurations)
+        for place, configurations in tried(experiment, results).items()
+        if all(first <= set(by_split) for by_split in configurations.values())
+    }
+    return [
+        job
+        for job in jobs
+        if job.split in first
+        or job.place not in winners
+        or winners[job.place] == str(job.configuration)
+    ]
