@@ -62,7 +62,7 @@ def epoch_time(graph: Graph, split: Split, num_layers: int = 1, count: int = 5) 
     """CPU seconds of one epoch of phase 2 with its validation score."""
     model = Architecture("mlp", num_layers).build(graph)
     target = Target.of(model.view(graph), split)
-    optimizer = FusedAdam(model.parameters(), lr=0.01, eps=1e-7)
+    optimizer = FusedAdam([{"params": list(model.parameters())}], lr=0.01, eps=1e-7)
 
     def run() -> None:
         descend(model, model, target, optimizer, Best(), phase=2, epochs=count)

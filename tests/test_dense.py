@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from cpgnn.dense import (
-    add_product,
     centered_softmax,
-    mean_cross_entropy,
+    cross_entropy,
     predicted,
     relu_network,
     relu_product,
@@ -78,25 +77,20 @@ def test_softmax(n, c, seed, scale):
 
 
 @given(st.integers(1, 7), st.integers(2, 5), st.integers(0, 2**16), st.booleans())
-def test_cross_entropy(n, c, seed, weighted):
+def test_cross_entropy_of_the_first_rows(n, c, seed, by_columns):
     rng = np.random.default_rng(seed)
-    logits = random(seed, n, c, scale=3)
-    y = rng.integers(0, c, n)
-    weight = rng.uniform(0.1, 2, c) if weighted else np.ones(c)
-    P = softmax(array(logits))
-    share = weight[y] / weight[y].sum()
-    loss = mean_cross_entropy(
-        logits, torch.from_numpy(y), torch.from_numpy(weight) if weighted else None
-    )
-    assert loss.item() == pytest.approx(-(share * np.log(P[np.arange(n), y])).sum())
-    loss.backward()
-    np.testing.assert_allclose(array(logits.grad), share[:, None] * (P - np.eye(c)[y]), atol=1e-12)
-
-
-def test_product_added():
-    base, B, H = random(0, 4, 3), random(1, 4, 3), random(2, 3, 3)
-    np.testing.assert_allclose(array(add_product(base, B, H)), array(base) + array(B) @ array(H))
-    assert gradcheck(add_product, (base, B, H))
+    R = random(seed, n, c, scale=3)
+    t = rng.integers(1, n + 1)
+    y, share = rng.integers(0, c, t), rng.uniform(0.1, 2, t)
+    P = softmax(array(R))[:t]
+    shares = torch.zeros(c, t, dtype=torch.float64)
+    shares[torch.from_numpy(y), torch.arange(t)] = torch.from_numpy(share)
+    loss = cross_entropy(R.t().contiguous().t() if by_columns else R, shares)
+    assert loss.item() == pytest.approx(-(share * np.log(P[np.arange(t), y])).sum())
+    (2 * loss).backward()
+    expected = np.zeros((n, c))
+    expected[:t] = 2 * share[:, None] * (P - np.eye(c)[y])
+    np.testing.assert_allclose(array(R.grad), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("by_columns", [False, True])

@@ -97,3 +97,30 @@ def test_a_step_may_lead_from_many_nodes_to_few():
         torch.from_numpy(H_bar),
     )
     np.testing.assert_allclose(array(narrow), (B + toy.A @ B @ H_bar)[rows], atol=1e-10)
+
+
+@given(toy=toys(), seed=SEEDS, first=st.booleans())
+def test_rows_of_which_only_the_first_are_trained(toy: Toy, seed, first):
+    """A step for some rows; its gradient when the loss sees only the first of them."""
+    rng = np.random.default_rng(seed)
+    B_0, H_bar = random_inputs(toy, seed)
+    B_1 = B_0 if first else rng.normal(size=B_0.shape)
+    nodes = rng.permutation(toy.n)[: max(1, toy.n // 2)]
+    trained = int(rng.integers(1, len(nodes) + 1))
+    view = toy.graph.view(dtype=torch.float64).of(nodes, trained=trained)
+    wide = view.wider.nodes if view.wider.nodes is not None else np.arange(toy.n)
+    weights = torch.from_numpy(rng.normal(size=(trained, toy.c)))
+    tensors = [torch.tensor(v, requires_grad=True) for v in (B_0, B_1, H_bar)]
+    base, B, H = tensors
+    wide_base = base[wide]
+    inputs = (wide_base, wide_base if first else B[wide])
+    got = step(view.operator(), *inputs, H, view.inside)
+    expected = B_0[nodes] + toy.A[nodes] @ B_1 @ H_bar
+    np.testing.assert_allclose(array(got), expected, rtol=1e-9, atol=1e-9)
+    wanted = [base, H] if first else tensors
+    ours = torch.autograd.grad((got[:trained] * weights).sum(), wanted)
+    A = torch.from_numpy(toy.A[nodes])
+    dense = base[nodes] + A @ (base if first else B) @ H
+    theirs = torch.autograd.grad((dense[:trained] * weights).sum(), wanted)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(array(one), array(other), rtol=1e-8, atol=1e-8)

@@ -57,7 +57,7 @@ def epochs(graph: Graph, prior: str, count: int = EPOCHS):
     """So many epochs of phase 2 with their validation."""
     model = Architecture(prior, 1).build(graph)
     target = Target.of(model.view(graph), per_class_split(graph.labels))
-    optimizer = FusedAdam(model.parameters(), lr=0.01, eps=1e-7)
+    optimizer = FusedAdam([{"params": list(model.parameters())}], lr=0.01, eps=1e-7)
     optimizer.param_groups[0]["weight_decay"] = 1e-3
 
     def run():

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import cross_entropy
 
 BLOCK = 4096
 """Rows of a block: 64 hidden values each are 1 MB in float32."""
@@ -38,15 +37,12 @@ def centered_softmax(R: Tensor) -> Tensor:
     return _CenteredSoftmax.apply(R)
 
 
-def add_product(base: Tensor, B: Tensor, H: Tensor) -> Tensor:
-    """base + B H for base, B [n, c] and H [c, c]; the result is stored by columns."""
-    return torch.addmm(base.t(), H.t(), B.t()).t()
+def cross_entropy(logits: Tensor, shares: Tensor) -> Tensor:
+    """-Σ shares ∘ log softmax(logits)ᵀ over the first rows of logits [r, c].
 
-
-def mean_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = None) -> Tensor:
-    """Mean over rows of -log softmax(logits)[label], weighted by class where asked."""
-    by_class = logits.t().contiguous().unsqueeze(0)
-    return cross_entropy(by_class, labels.unsqueeze(0), weight)
+    shares [c, t] with t ≤ r: how much of the loss each of those rows has, at its label.
+    """
+    return _CrossEntropy.apply(logits, shares)
 
 
 def predicted(logits: Tensor) -> Tensor:
@@ -146,15 +142,28 @@ def _blocks(count: int) -> list[slice]:
 class _CenteredSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, R: Tensor) -> Tensor:
-        B_t = torch.softmax(R.t().contiguous(), dim=0)
-        B_t -= 1 / len(B_t)
-        ctx.save_for_backward(B_t)
-        return B_t.t()
+        P = torch.softmax(R.t().contiguous(), dim=0)
+        ctx.save_for_backward(P)
+        return (P - 1 / len(P)).t()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        (B_t,) = ctx.saved_tensors
-        P_t = B_t + 1 / len(B_t)
-        weighted = P_t * grad.t().contiguous()
-        return weighted.sub_(P_t.mul_(weighted.sum(dim=0))).t()
+        (P,) = ctx.saved_tensors
+        return torch._softmax_backward_data(grad.t().contiguous(), P, 0, P.dtype).t()
+
+
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, shares: Tensor) -> Tensor:
+        log_P = torch.log_softmax(logits.t()[:, : shares.shape[1]], dim=0)
+        ctx.save_for_backward(log_P, shares)
+        ctx.rest = len(logits) - shares.shape[1]
+        return (log_P * shares).sum().neg_()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        log_P, shares = ctx.saved_tensors
+        G = torch._log_softmax_backward_data(shares, log_P, 0, log_P.dtype).mul_(-grad)
+        return (G if ctx.rest == 0 else torch.constant_pad_nd(G, (0, ctx.rest))).t(), None

@@ -5,16 +5,17 @@ It serves pretraining, end-to-end training and every baseline; observers may loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from cpgnn.dense import mean_cross_entropy, predicted
+from cpgnn.dense import cross_entropy, predicted
 from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.scores import Score, accuracy
 from cpgnn.selection import Split
@@ -50,6 +51,14 @@ class DivergedError(BeliefOverflowError):
         self.epoch = epoch
 
 
+class Optimizer(Protocol):
+    """`FusedAdam`, or one of torch's."""
+
+    @property
+    def state(self) -> Mapping[Any, Any]: ...
+    def step(self) -> Any: ...
+
+
 Observer = Callable[[Epoch], None]
 StopRule = Callable[[Epoch, Callable[[], float]], bool]
 """Asked after every epoch, with a way to the validation loss: is it enough?"""
@@ -80,11 +89,12 @@ class Target:
     view: View
     labels: Tensor
     num_train: int
-    class_weight: Tensor | None
+    shares: Tensor
+    """[c, nodes]: what each node counts in the mean cross-entropy of its part, at its label."""
 
     @classmethod
     def of(cls, graph_view: View, split: Split, class_weight: str | None = None) -> Target:
-        graph = graph_view.graph
+        graph, train = graph_view.graph, len(split.train)
         nodes = np.concatenate([split.train, split.val])
         if nodes.max() >= graph.num_nodes:
             what = f"be below the number of nodes ({graph.num_nodes})"
@@ -93,23 +103,29 @@ class Target:
         if (y < 0).any():
             unlabelled = graph.node_ids[nodes[y < 0][0]]
             raise must_be("Training and validation nodes", "be labelled", f"node {unlabelled!r}")
-        weight = None
+        weight = np.ones(graph.num_classes)
         if class_weight == "balanced":
-            counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
-            present = (counts > 0).sum()
-            weight = len(split.train) / (present * np.maximum(counts, 1))
-            weight = torch.as_tensor(weight, dtype=graph_view.dtype, device=graph_view.device)
-        labels = torch.from_numpy(y).to(graph_view.device)
-        return cls(graph_view.of(nodes), labels, len(split.train), weight)
+            weight = 1 / np.maximum(np.bincount(y[:train], minlength=graph.num_classes), 1)
+        share = weight[y]
+        for part in (share[:train], share[train:]):
+            part /= part.sum()
+        labels = torch.from_numpy(y)
+        shares = torch.zeros(graph.num_classes, len(nodes), dtype=graph_view.dtype)
+        shares[labels, torch.arange(len(nodes))] = torch.from_numpy(share).to(shares.dtype)
+        device = graph_view.device
+        return cls(graph_view.of(nodes, trained=train), labels.to(device), train, shares.to(device))
 
     def loss(self, logits: Tensor) -> Tensor:
         """Mean cross-entropy over the training nodes."""
-        train = self.num_train
-        return mean_cross_entropy(logits[:train], self.labels[:train], self.class_weight)
+        return cross_entropy(logits, self._train_shares)
 
     def validation_loss(self, logits: Tensor) -> float:
         train = self.num_train
-        return float(mean_cross_entropy(logits[train:], self.labels[train:], self.class_weight))
+        return float(cross_entropy(logits[train:], self.shares[:, train:]))
+
+    @cached_property
+    def _train_shares(self) -> Tensor:
+        return self.shares[:, : self.num_train].contiguous()
 
 
 class Best:
@@ -147,7 +163,7 @@ def descend(
     model: nn.Module,
     forward: Callable[[View], Tensor],
     target: Target,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Optimizer,
     best: Best,
     *,
     epochs: int,
@@ -211,7 +227,7 @@ def descend(
             break
         for weight in weights:
             weight.grad = None
-        (loss if penalty is None else loss + penalty()).backward()
+        torch.autograd.backward(loss if penalty is None else (loss, penalty()))
         optimizer.step()
         if schedule is not None:
             schedule.step()

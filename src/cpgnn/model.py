@@ -68,8 +68,8 @@ class CPGNN(nn.Module):
             views.append(views[-1].wider)
         B = B_0 = centered_softmax(self.prior_logits(views[-1]))
         for here in reversed(views[:-1]):
-            B_0 = here.take(B_0)
-            B = step(here.operator(self.normalization), B_0, B, self.H_bar)
+            B = step(here.operator(self.normalization), B_0, B, self.H_bar, here.inside)
+            B_0 = B_0 if here is view else here.take(B_0)
         return B + 1 / self.num_classes
 
     def view(self, graph: Graph | View) -> View:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import Any
 
-from cpgnn.dense import add_product
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
 from cpgnn.sparse import SparseOperator
 
 
@@ -19,6 +22,52 @@ def propagate(A: SparseOperator | Tensor, B_0: Tensor, H_bar: Tensor, num_layers
     return B
 
 
-def step(A: SparseOperator | Tensor, B_0: Tensor, B: Tensor, H_bar: Tensor) -> Tensor:
-    """B_0 + (A B) H̄. A [r, s] with r ≤ s, B_0 [r, c], B [s, c]: H̄ meets the fewer rows."""
-    return add_product(B_0, A @ B, H_bar)
+def step(
+    A: SparseOperator | Tensor, B_0: Tensor, B: Tensor, H_bar: Tensor, rows: Tensor | None = None
+) -> Tensor:
+    """B_0[rows] + (A B) H̄, stored by columns (see `dense`).
+
+    A [r, s] with r ≤ s; B_0, B [s, c]; `rows` [r], distinct (None: all): H̄ meets the fewer rows.
+    """
+    if isinstance(A, Tensor):
+        return (B_0 if rows is None else B_0[rows]) + A @ B @ H_bar
+    return _Step.apply(A, rows, B_0, None if B is B_0 else B, H_bar)
+
+
+class _Step(torch.autograd.Function):
+    """One node of the graph of gradients instead of five. B = None stands for B_0."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        A: SparseOperator,
+        rows: Tensor | None,
+        B_0: Tensor,
+        B: Tensor | None,
+        H_bar: Tensor,
+    ) -> Tensor:
+        AB = A.forward @ (B_0 if B is None else B)
+        base = B_0.t() if rows is None else B_0.t().index_select(1, rows)
+        ctx.A, ctx.rows, ctx.first, ctx.width = A, rows, B is None, len(B_0)
+        ctx.save_for_backward(AB, H_bar)
+        return torch.addmm(base, H_bar.t(), AB.t()).t()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        AB, H_bar = ctx.saved_tensors
+        trained = ctx.A.transpose.shape[1]
+        G = grad[:trained].t().contiguous()
+        to_H = (G @ AB[:trained]).t() if ctx.needs_input_grad[4] else None
+        if not ctx.needs_input_grad[2]:
+            return None, None, None, None, to_H
+        to_B = (ctx.A.transpose @ (H_bar @ G).t().contiguous()).t().contiguous()
+        if ctx.first:
+            return None, None, _added(to_B, ctx.rows, G).t(), None, to_H
+        to_B_0 = _added(G.new_zeros(len(G), ctx.width), ctx.rows, G)
+        return None, None, to_B_0.t(), to_B.t(), to_H
+
+
+def _added(to: Tensor, rows: Tensor | None, G: Tensor) -> Tensor:
+    """G [c, r] added in place to the columns `rows` of `to` [c, s]."""
+    return to.add_(G) if rows is None else to.index_add_(1, rows[: G.shape[1]], G)

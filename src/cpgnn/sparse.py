@@ -48,7 +48,8 @@ class SparseOperator:
     """A sparse matrix M [r, s] with its transpose at hand: `M @ B`, `M.add(base, B, scale)`.
 
     The gradient with respect to B is Mᵀ G, a product like the forward one. A symmetric matrix is
-    its own transpose and kept once.
+    its own transpose and kept once. The transpose may end after the first rows of M: those are
+    `trained`, and the gradient of all others is taken to be 0.
     """
 
     def __init__(self, forward: Tensor, transpose: Tensor) -> None:
@@ -56,12 +57,18 @@ class SparseOperator:
 
     @classmethod
     def from_scipy(
-        cls, matrix: sp.csr_array, device: Any, dtype: Any, *, symmetric: bool = False
+        cls,
+        matrix: sp.csr_array,
+        device: Any,
+        dtype: Any,
+        *,
+        symmetric: bool = False,
+        trained: int | None = None,
     ) -> SparseOperator:
         forward = csr_tensor(matrix, device, dtype)
         if symmetric:
             return cls(forward, forward)
-        return cls(forward, csr_tensor(sp.csr_array(matrix.T.tocsr()), device, dtype))
+        return cls(forward, csr_tensor(sp.csr_array(matrix[:trained].T.tocsr()), device, dtype))
 
     @property
     def shape(self) -> torch.Size:
@@ -85,15 +92,10 @@ class SparseOperator:
     @cached_property
     def _transposed_order(self) -> Tensor:
         """Where each stored value of the transpose stands among those of the matrix."""
-        rows, cols = self.shape
-        order = sp.csr_array(
-            (
-                np.arange(self.forward.values().numel()),
-                self.forward.col_indices().cpu().numpy(),
-                self.forward.crow_indices().cpu().numpy(),
-            ),
-            shape=(rows, cols),
-        )
+        cols, trained = self.transpose.shape
+        starts = self.forward.crow_indices().cpu().numpy()[: trained + 1]
+        places = self.forward.col_indices().cpu().numpy()[: starts[-1]]
+        order = sp.csr_array((np.arange(starts[-1]), places, starts), shape=(trained, cols))
         return torch.from_numpy(order.T.tocsr().data).to(self.forward.device)
 
 
@@ -120,7 +122,7 @@ class _Product(torch.autograd.Function):
         to_base = grad if ctx.needs_input_grad[2] else None
         if not ctx.needs_input_grad[1]:
             return None, None, to_base, None
-        to_B = ctx.M.transpose @ grad.contiguous()
+        to_B = ctx.M.transpose @ grad[: ctx.M.transpose.shape[1]].contiguous()
         return None, to_B if ctx.scale == 1 else to_B.mul_(ctx.scale), to_base, None
 
 
@@ -141,19 +143,30 @@ class IdentityRows:
 class View:
     """The nodes S of a graph whose outputs are wanted, as tensors on one device.
 
-    `operator(kind)` maps values on `wider` (S and its neighbours) to values on S; `take` picks S
-    out of `wider`. The view of all nodes is its own `wider`. Made by `Graph.view` and `of`.
+    `operator(kind)` maps values on `wider` (S and its neighbours) to values on S; `inside` are the
+    positions of S in `wider`. The view of all nodes is its own `wider`. Made by `Graph.view` and
+    `of`.
     """
 
     def __init__(
-        self, graph: Graph, nodes: np.ndarray | None, device: torch.device, dtype: torch.dtype
+        self,
+        graph: Graph,
+        nodes: np.ndarray | None,
+        device: torch.device,
+        dtype: torch.dtype,
+        trained: int | None = None,
     ) -> None:
         self.graph, self.nodes, self.device, self.dtype = graph, nodes, device, dtype
+        self.trained = trained
         self._operators: dict[str, SparseOperator] = {}
 
-    def of(self, nodes: np.ndarray) -> View:
-        """The view of these nodes, in this order."""
-        return View(self.graph, nodes, self.device, self.dtype)
+    def of(self, nodes: np.ndarray, *, trained: int | None = None) -> View:
+        """The view of these nodes, in this order.
+
+        `trained`: the loss sees only the first so many of them; gradients of others are not
+        computed.
+        """
+        return View(self.graph, nodes, self.device, self.dtype, trained)
 
     @property
     def num_nodes(self) -> int:
@@ -180,8 +193,8 @@ class View:
         return view
 
     @cached_property
-    def _inside(self) -> Tensor | None:
-        """Positions of S within `wider`."""
+    def inside(self) -> Tensor | None:
+        """Positions of S within `wider` (None: they are the same)."""
         if self.nodes is None:
             return None
         position = self.nodes
@@ -191,7 +204,7 @@ class View:
 
     def take(self, values: Tensor) -> Tensor:
         """Rows of `values` (on `wider`) that belong to S."""
-        return values if self._inside is None else take_rows(values, self._inside)
+        return values if self.inside is None else take_rows(values, self.inside)
 
     def operator(self, kind: Matrix = "none") -> SparseOperator:
         """`graph.matrix(kind)` with rows S and the columns of `wider`."""
@@ -204,7 +217,7 @@ class View:
                 if self.wider.nodes is not None:
                     M = M[:, self.wider.nodes]
             self._operators[kind] = SparseOperator.from_scipy(
-                M, self.device, self.dtype, symmetric=symmetric
+                M, self.device, self.dtype, symmetric=symmetric, trained=self.trained
             )
         return self._operators[kind]
 
@@ -213,7 +226,10 @@ class View:
         """Rows S of A over all columns: each node's list of neighbours as its features."""
         if self.nodes is None:
             return self.operator("none")
-        return SparseOperator.from_scipy(self.graph.adjacency[self.nodes], self.device, self.dtype)
+        return self._rows(self.graph.adjacency[self.nodes])
+
+    def _rows(self, matrix: sp.csr_array) -> SparseOperator:
+        return SparseOperator.from_scipy(matrix, self.device, self.dtype, trained=self.trained)
 
     @cached_property
     def features(self) -> SparseOperator | IdentityRows | Tensor:
@@ -225,7 +241,7 @@ class View:
             return IdentityRows(torch.from_numpy(self.nodes.astype(np.int64)).to(self.device))
         rows = X if self.nodes is None else X[self.nodes]
         if sp.issparse(rows):
-            return SparseOperator.from_scipy(rows, self.device, self.dtype)
+            return self._rows(rows)
         return torch.from_numpy(rows).to(self.device, self.dtype)
 
     def dropped_features(self, p: float) -> SparseOperator | IdentityRows | Tensor:

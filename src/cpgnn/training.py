@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import nn
 
 from cpgnn.adam import FusedAdam
 from cpgnn.compatibility import (
@@ -120,7 +119,7 @@ def _check_score(score: Score, target: Target, name: str) -> None:
 def _end_to_end(
     model: CPGNN,
     target: Target,
-    optimizer: torch.optim.Optimizer,
+    optimizer: FusedAdam,
     best: Best,
     settings: Settings,
     score: Score,
@@ -128,7 +127,6 @@ def _end_to_end(
 ) -> Best:
     """Phase 2. It must be strictly better than phase 1 to win, unless it is not to be compared."""
     factor = settings.regularizer_factor
-    _share_step_count(optimizer, model.H_bar)
     optimizer.param_groups[0]["weight_decay"] = 2 * settings.prior_weight_decay * factor
     eta = settings.centering_weight * factor
     penalised = eta > 0 and model.H_bar.requires_grad
@@ -145,7 +143,7 @@ def _end_to_end(
             phase=2,
             epochs=settings.epochs,
             score=score,
-            penalty=(lambda: eta * centering_penalty(model.H_bar)) if penalised else None,
+            penalty=(lambda: centering_penalty(model.H_bar, eta)) if penalised else None,
             stop=None if patience is None else Patience(patience),
             first_competes=settings.epochs == 0,
             observe=observe,
@@ -153,22 +151,6 @@ def _end_to_end(
     except DivergedError as error:
         raise _overflow(model, target, error.epoch) from None
     return best
-
-
-def _share_step_count(optimizer: torch.optim.Optimizer, late: nn.Parameter) -> None:
-    """Counts the steps of a weight that joins late from the optimiser's first one.
-
-    One Adam for both phases has one count, as in TensorFlow: a weight that starts at step 400
-    with moments of 0 gets no correction for them, and so moves about three times further in its
-    first hundred steps than torch's count for each weight would let it. H̄ learns from that.
-    """
-    steps = [state["step"] for state in optimizer.state.values() if "step" in state]
-    if steps and late.requires_grad:
-        optimizer.state[late] = {
-            "step": steps[0].clone(),
-            "exp_avg": torch.zeros_like(late),
-            "exp_avg_sq": torch.zeros_like(late),
-        }
 
 
 def _restarts(settings: Settings, graph: Graph) -> bool:

@@ -10,7 +10,10 @@ import pytest
 
 from cpgnn.experiments.claims import CLAIMS, published, verdict
 
-DO_NOT_HOLD: dict[str, str] = {}
+DO_NOT_HOLD: dict[str, str] = {
+    "gain-over-mlp-in-heterophily": "Gaussian features leave less to gain than ogbn-products'",
+    "regularisation": "without Φ our H̄ stays nearly centred by itself",
+}
 """Name of the claim → why it fails, as far as is known."""
 
 
