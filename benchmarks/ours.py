@@ -8,7 +8,7 @@ import torch
 
 from cpgnn import Architecture, FeatureScaler, Graph, Split, per_class_split
 from cpgnn.adam import FusedAdam
-from cpgnn.compatibility import centering_penalty
+from cpgnn.compatibility import add_centering_gradient
 from cpgnn.datasets import load_dataset
 from cpgnn.loop import Best, Target, descend
 
@@ -68,7 +68,7 @@ def epochs(graph: Graph, split: Split, prior: str, num_layers: int, count: int):
             best,
             phase=2,
             epochs=count,
-            penalty=lambda: centering_penalty(model.H_bar),
+            regularize=lambda: add_centering_gradient(model.H_bar, 1.0),
         )
 
     return run

@@ -84,7 +84,7 @@ def test_cross_entropy_of_the_first_rows(n, c, seed, by_columns):
     y, share = rng.integers(0, c, t), rng.uniform(0.1, 2, t)
     P = softmax(array(R))[:t]
     shares = torch.zeros(c, t, dtype=torch.float64)
-    shares[torch.from_numpy(y), torch.arange(t)] = torch.from_numpy(share)
+    shares[torch.from_numpy(y), torch.arange(t)] = -torch.from_numpy(share)
     loss = cross_entropy(R.t().contiguous().t() if by_columns else R, shares)
     assert loss.item() == pytest.approx(-(share * np.log(P[np.arange(t), y])).sum())
     (2 * loss).backward()

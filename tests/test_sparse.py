@@ -53,6 +53,44 @@ def test_product_sum_and_gradient_of_any_matrix(rows, cols, width, seed):
     np.testing.assert_allclose(array(base.grad), G)
 
 
+@pytest.mark.parametrize("width", [1, sparse.WIDE - 1, sparse.WIDE, 64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_narrow_and_wide_products(width, index, by_columns):
+    """Float32, where the two go different ways; rows without entries, and an empty last row."""
+    rng = np.random.default_rng(0)
+    M = np.where(rng.random((30, 20)) < 0.2, rng.normal(size=(30, 20)), 0)
+    M[[3, 29]] = 0
+    B = rng.normal(size=(20, width))
+    stored = torch.tensor(B, dtype=torch.float32)
+    stored = stored.t().contiguous().t() if by_columns else stored
+    rows = sp.csr_array(M)
+    matrix = torch.sparse_csr_tensor(
+        torch.from_numpy(rows.indptr.astype(index)),
+        torch.from_numpy(rows.indices.astype(index)),
+        torch.from_numpy(rows.data).float(),
+        M.shape,
+        check_invariants=True,
+    )
+    np.testing.assert_allclose(array(sparse.product(matrix, stored)), M @ B, atol=1e-5)
+
+
+@pytest.mark.parametrize("trained", [1, 5, None])
+@pytest.mark.parametrize("scale", [1.0, -2.0])
+def test_a_wide_sum_and_its_gradient(trained, scale):
+    rng = np.random.default_rng(1)
+    M = np.where(rng.random((7, 6)) < 0.5, rng.normal(size=(7, 6)), 0)
+    B, base, G = (rng.normal(size=(n, 64)) for n in (6, 7, 7))
+    G[trained:] = 0 if trained else G[trained:]
+    tensors = [torch.tensor(v, dtype=torch.float32, requires_grad=True) for v in (B, base)]
+    operator = SparseOperator.from_scipy(sp.csr_array(M), CPU, torch.float32, trained=trained)
+    total = operator.add(tensors[1], tensors[0], scale)
+    np.testing.assert_allclose(array(total), base + scale * M @ B, atol=1e-4)
+    total.backward(torch.tensor(G, dtype=torch.float32))
+    np.testing.assert_allclose(array(tensors[0].grad), scale * M.T @ G, atol=1e-4)
+    np.testing.assert_allclose(array(tensors[1].grad), G, atol=1e-6)
+
+
 def test_gradient_against_finite_differences():
     M = np.array([[0, 2.0, 0], [1, 0, -3]])
     operator = SparseOperator.from_scipy(sp.csr_array(M), CPU, F64)

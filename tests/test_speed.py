@@ -16,7 +16,7 @@ import torch
 
 from cpgnn import Architecture, per_class_split
 from cpgnn.adam import FusedAdam
-from cpgnn.compatibility import centering_penalty
+from cpgnn.compatibility import add_centering_gradient
 from cpgnn.graph import Graph
 from cpgnn.loop import Best, Target, descend
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
@@ -61,8 +61,8 @@ def epochs(graph: Graph, prior: str, count: int = EPOCHS):
     optimizer.param_groups[0]["weight_decay"] = 1e-3
 
     def run():
-        penalty = lambda: centering_penalty(model.H_bar)  # noqa: E731
-        descend(model, model, target, optimizer, Best(), epochs=count, penalty=penalty)
+        centre = lambda: add_centering_gradient(model.H_bar, 1.0)  # noqa: E731
+        descend(model, model, target, optimizer, Best(), epochs=count, regularize=centre)
 
     return run
 

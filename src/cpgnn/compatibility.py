@@ -7,13 +7,12 @@ people read. Neither is an edge frequency: see `edge_frequency`.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import hardshrink
 
 from cpgnn.errors import NumericalNotice, must_be
@@ -115,30 +114,25 @@ def initial_H_bar(H_hat: np.ndarray) -> np.ndarray:
     return (H_hat + H_hat.T) / 2 - 1 / len(H_hat)
 
 
-def centering_penalty(H_bar: Tensor, eta: float = 1.0) -> Tensor:
-    """η Σ_i |Σ_j H̄_ij|, the second term of Φ: how far the rows are from being centred.
+def centering_penalty(H_bar: Tensor) -> Tensor:
+    """Σ_i |Σ_j H̄_ij|, which Φ multiplies with η: how far the rows are from being centred.
 
     A row sum that is 0 but for rounding, as in H̄₀, counts as 0: the sign of its gradient would
     be noise, and Adam makes a full step of any sign.
     """
-    return _CenteringPenalty.apply(H_bar, eta)
+    return _row_sums(H_bar).abs().sum()
 
 
-class _CenteringPenalty(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, H_bar: Tensor, eta: float) -> Tensor:
-        rounding = 0.01 * torch.finfo(H_bar.dtype).eps ** 0.5
-        sums = hardshrink(H_bar.sum(dim=1), rounding)
-        ctx.save_for_backward(sums)
-        ctx.eta = eta
-        return torch.linalg.vector_norm(sums, 1).mul_(eta)
+def add_centering_gradient(H_bar: Tensor, eta: float) -> None:
+    """Adds the gradient of η Σ_i |Σ_j H̄_ij| to `H_bar.grad`."""
+    assert H_bar.grad is not None
+    with torch.no_grad():
+        H_bar.grad.add_(_row_sums(H_bar).sign_(), alpha=eta)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (sums,) = ctx.saved_tensors
-        to_sums = sums.sign().mul_(ctx.eta * grad)
-        return to_sums.unsqueeze(1).expand(-1, len(sums)), None
+
+def _row_sums(H_bar: Tensor) -> Tensor:
+    """[c, 1], 0 where they are within rounding of it."""
+    return hardshrink(H_bar.sum(dim=1, keepdim=True), 0.01 * torch.finfo(H_bar.dtype).eps ** 0.5)
 
 
 def recalibration(H_bar: np.ndarray) -> float:

@@ -90,7 +90,7 @@ class Target:
     labels: Tensor
     num_train: int
     shares: Tensor
-    """[c, nodes]: what each node counts in the mean cross-entropy of its part, at its label."""
+    """[c, nodes]: at its label, minus what each node counts in the mean loss of its part."""
 
     @classmethod
     def of(cls, graph_view: View, split: Split, class_weight: str | None = None) -> Target:
@@ -111,7 +111,7 @@ class Target:
             part /= part.sum()
         labels = torch.from_numpy(y)
         shares = torch.zeros(graph.num_classes, len(nodes), dtype=graph_view.dtype)
-        shares[labels, torch.arange(len(nodes))] = torch.from_numpy(share).to(shares.dtype)
+        shares[labels, torch.arange(len(nodes))] = -torch.from_numpy(share).to(shares.dtype)
         device = graph_view.device
         return cls(graph_view.of(nodes, trained=train), labels.to(device), train, shares.to(device))
 
@@ -170,7 +170,7 @@ def descend(
     phase: int = 1,
     score: Score = accuracy,
     loss_of: Callable[[Tensor], Tensor] | None = None,
-    penalty: Callable[[], Tensor] | None = None,
+    regularize: Callable[[], None] | None = None,
     schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
     stop: StopRule | None = None,
     keep: KeepRule | None = None,
@@ -184,8 +184,9 @@ def descend(
     Where nothing is random, the pass that gives the loss also gives the validation score of the
     same weights, so an epoch is one pass. Epoch e is the state after e updates; the state before
     the first update competes only if asked to. Without validation nodes the last epoch is kept.
-    `loss_of` replaces the mean cross-entropy over the training nodes (by that over a batch, say),
-    and `keep` the highest score as the choice of the epoch.
+    `regularize` adds to the gradients what the loss does not see; `loss_of` replaces the mean
+    cross-entropy over the training nodes (by that over a batch, say), and `keep` the highest score
+    as the choice of the epoch.
     """
     loss_of = loss_of or target.loss
     torch.empty(KEPT_BYTES, dtype=torch.uint8)
@@ -227,7 +228,9 @@ def descend(
             break
         for weight in weights:
             weight.grad = None
-        torch.autograd.backward(loss if penalty is None else (loss, penalty()))
+        loss.backward()
+        if regularize is not None:
+            regularize()
         optimizer.step()
         if schedule is not None:
             schedule.step()

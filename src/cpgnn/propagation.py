@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from cpgnn.sparse import SparseOperator
+from cpgnn.sparse import SparseOperator, product
 
 
 def propagate(A: SparseOperator | Tensor, B_0: Tensor, H_bar: Tensor, num_layers: int) -> Tensor:
@@ -46,7 +46,7 @@ class _Step(torch.autograd.Function):
         B: Tensor | None,
         H_bar: Tensor,
     ) -> Tensor:
-        AB = A.forward @ (B_0 if B is None else B)
+        AB = product(A.forward, B_0 if B is None else B)
         base = B_0.t() if rows is None else B_0.t().index_select(1, rows)
         ctx.A, ctx.rows, ctx.first, ctx.width = A, rows, B is None, len(B_0)
         ctx.save_for_backward(AB, H_bar)
@@ -61,7 +61,7 @@ class _Step(torch.autograd.Function):
         to_H = (G @ AB[:trained]).t() if ctx.needs_input_grad[4] else None
         if not ctx.needs_input_grad[2]:
             return None, None, None, None, to_H
-        to_B = (ctx.A.transpose @ (H_bar @ G).t().contiguous()).t().contiguous()
+        to_B = product(ctx.A.transpose, (H_bar @ G).t().contiguous()).t().contiguous()
         if ctx.first:
             return None, None, _added(to_B, ctx.rows, G).t(), None, to_H
         to_B_0 = _added(G.new_zeros(len(G), ctx.width), ctx.rows, G)

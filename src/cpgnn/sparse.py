@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from cpgnn.border import Matrix
     from cpgnn.graph import Graph
 
+WIDE = 9
+"""From so many columns on, a sparse product is summed as bags of rows."""
+
 SATURATED = 0.7
 """A receptive field that holds more than this share of the nodes is widened to all of them:
 beyond it, picking rows costs more than it saves."""
@@ -99,6 +102,18 @@ class SparseOperator:
         return torch.from_numpy(order.T.tocsr().data).to(self.forward.device)
 
 
+def product(M: Tensor, B: Tensor) -> Tensor:
+    """M B for a CSR matrix M [r, s] and B [s, k]; both without gradients.
+
+    A row of M B is a weighted sum of rows of B: with many columns, torch's kernel for bags of
+    embeddings takes a third of the time that its product of a CSR matrix does.
+    """
+    if B.shape[1] < WIDE or B.dtype != torch.float32 or B.device.type != "cpu":
+        return M @ B
+    starts, places, values = M.crow_indices(), M.col_indices(), M.values()
+    return torch.embedding_bag(B.contiguous(), places, starts, False, 0, False, values, True)[0]
+
+
 def with_values(matrix: Tensor, values: Tensor) -> Tensor:
     """The CSR matrix with other values at the same places."""
     return torch.sparse_csr_tensor(
@@ -113,8 +128,10 @@ class _Product(torch.autograd.Function):
     ) -> Tensor:
         ctx.M, ctx.scale = M, scale
         if base is None:
-            return M.forward @ B
-        return torch.addmm(base, M.forward, B, alpha=scale)
+            return product(M.forward, B)
+        if B.shape[1] < WIDE:
+            return torch.addmm(base, M.forward, B, alpha=scale)
+        return product(M.forward, B).mul_(scale).add_(base)
 
     @staticmethod
     @once_differentiable
@@ -122,7 +139,7 @@ class _Product(torch.autograd.Function):
         to_base = grad if ctx.needs_input_grad[2] else None
         if not ctx.needs_input_grad[1]:
             return None, None, to_base, None
-        to_B = ctx.M.transpose @ grad[: ctx.M.transpose.shape[1]].contiguous()
+        to_B = product(ctx.M.transpose, grad[: ctx.M.transpose.shape[1]].contiguous())
         return None, to_B if ctx.scale == 1 else to_B.mul_(ctx.scale), to_base, None
 
 

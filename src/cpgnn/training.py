@@ -7,7 +7,7 @@ import torch
 
 from cpgnn.adam import FusedAdam
 from cpgnn.compatibility import (
-    centering_penalty,
+    add_centering_gradient,
     enhanced_belief,
     estimate_compatibility,
     initial_H_bar,
@@ -143,7 +143,7 @@ def _end_to_end(
             phase=2,
             epochs=settings.epochs,
             score=score,
-            penalty=(lambda: centering_penalty(model.H_bar, eta)) if penalised else None,
+            regularize=(lambda: add_centering_gradient(model.H_bar, eta)) if penalised else None,
             stop=None if patience is None else Patience(patience),
             first_competes=settings.epochs == 0,
             observe=observe,

@@ -14,12 +14,6 @@ from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
 from cpgnn.sparse import SparseOperator, View, as_view
 
-DENSE = 0.2
-"""A two-hop matrix with a larger share of entries is multiplied with many columns as a dense one:
-on Squirrel (0.31) 64 columns take 92 ms instead of 219, on Chameleon (0.23) 20 instead of 26."""
-LARGEST_DENSE = 1 << 28
-"""Entries a dense two-hop matrix may have (1 GiB)."""
-
 
 class H2GCN(nn.Module):
     """R = [R_0 | R_1 | R_2] W, R_0 = σ(X W_0), R_k = [S_1 R_{k-1} | S_2 R_{k-1}].
@@ -52,9 +46,8 @@ class H2GCN(nn.Module):
         everything = whole(view)
         R_0 = everything.features @ self.W_0
         R_0 = torch.relu(R_0) if self.relu else R_0
-        wide = self.training and self.dropout > 0
-        S, S_view = Hops.of(everything, wide), Hops.of(view, wide)
-        if wide:
+        S, S_view = Hops.of(everything), Hops.of(view)
+        if self.training and self.dropout > 0:
             R_1 = S.side_by_side(R_0)
             R_2 = S_view.side_by_side(R_1)
             R = torch.cat([picked(view, R_0), picked(view, R_1), R_2], dim=1)
@@ -82,31 +75,21 @@ class Hops:
 
     one: SparseOperator
     two: SparseOperator
-    dense_two: Tensor | None
 
     @classmethod
-    def of(cls, view: View, wide: bool) -> Hops:
-        """`wide`: for a product with many columns, where a dense S_2 may be faster."""
-        return kept(view, f"hops {wide}", lambda: cls._make(view, wide))
+    def of(cls, view: View) -> Hops:
+        return kept(view, "hops", lambda: cls._make(view))
 
     @classmethod
-    def _make(cls, view: View, wide: bool) -> Hops:
-        if wide:
-            plain = cls.of(view, False)
-            two = plain.two
-            entries = two.shape[0] * two.shape[1]
-            share = two.forward.values().numel() / max(entries, 1)
-            dense = two.forward.to_dense() if share > DENSE and entries <= LARGEST_DENSE else None
-            return cls(plain.one, plain.two, dense)
-
+    def _make(cls, view: View) -> Hops:
         def operator(M: sp.csr_array) -> SparseOperator:
             if view.nodes is None:
                 return SparseOperator.from_scipy(M, view.device, view.dtype, symmetric=True)
-            return SparseOperator.from_scipy(M[view.nodes], view.device, view.dtype)
+            rows = M[view.nodes]
+            return SparseOperator.from_scipy(rows, view.device, view.dtype, trained=view.trained)
 
-        return cls(operator(view.graph.matrix("sym")), operator(two_hops(view.graph)), None)
+        return cls(operator(view.graph.matrix("sym")), operator(two_hops(view.graph)))
 
     def side_by_side(self, R: Tensor) -> Tensor:
         """[S_1 R | S_2 R]."""
-        two = self.two @ R if self.dense_two is None else self.dense_two @ R
-        return torch.cat([self.one @ R, two], dim=1)
+        return torch.cat([self.one @ R, self.two @ R], dim=1)
