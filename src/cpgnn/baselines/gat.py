@@ -74,8 +74,9 @@ def attend(view: View, Z: Tensor, receive: Tensor, send: Tensor, p: float) -> Te
     """Attention over Z [n, H·C], each head with its column of `receive` and `send` [C, H]."""
     C, H = receive.shape
     edges = Edges.of(view, H)
-    Z = Z.view(-1, H, C)
-    receiver, sender = (torch.einsum("nhc,ch->nh", Z, a) for a in (receive, send))
+    own = torch.eye(H, device=Z.device, dtype=Z.dtype).unsqueeze(1)
+    # A head's column of a, and 0 beside it: one product is faster than H small ones.
+    receiver, sender = (Z @ (own * a.t().unsqueeze(2)).reshape(H * C, H) for a in (receive, send))
     weight = dropped(attention(edges, receiver, sender), p)
-    values = dropped(Z.transpose(0, 1).reshape(-1, C), p)  # one head after the other
+    values = dropped(Z.view(-1, H, C).transpose(0, 1).reshape(-1, C), p)  # head after head
     return mix(edges, weight, values).view(H, -1, C).transpose(0, 1).reshape(-1, H * C)
