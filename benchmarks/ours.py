@@ -22,10 +22,16 @@ def prepared(name: str, features: bool) -> tuple[Graph, Split]:
     return graph, per_class_split(graph.labels, seed=0)
 
 
-def floor(graph: Graph, prior: str, num_layers: int = 1) -> Callable[[], None]:
+Product = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def floor(
+    graph: Graph, prior: str, num_layers: int = 1, product: Product = torch.mm
+) -> Callable[[], None]:
     """The products an epoch cannot avoid, over the whole graph: forward and backward with X, A, L.
 
-    Chebyshev priors of order 2: 2 products with L on 64 columns and 2 on c, each way.
+    Chebyshev priors of order 2: 2 products with L on 64 columns and 2 on c, each way. `product` is
+    torch's for CSR matrices, or ours.
     """
     view, c, n = graph.view(), graph.num_classes, graph.num_nodes
     A, L = view.operator("none").forward, view.operator("sym").forward
@@ -43,7 +49,7 @@ def floor(graph: Graph, prior: str, num_layers: int = 1) -> Callable[[], None]:
 
     def run() -> None:
         for matrix, dense in products:
-            torch.mm(matrix, dense)
+            product(matrix, dense)
 
     return run
 

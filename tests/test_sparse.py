@@ -56,8 +56,10 @@ def test_product_sum_and_gradient_of_any_matrix(rows, cols, width, seed):
 @pytest.mark.parametrize("width", [1, sparse.WIDE - 1, sparse.WIDE, 64])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("by_columns", [False, True])
-def test_narrow_and_wide_products(width, index, by_columns):
+@pytest.mark.parametrize("large", [1, sparse.LARGE])
+def test_narrow_and_wide_products(width, index, by_columns, large, monkeypatch):
     """Float32, where the two go different ways; rows without entries, and an empty last row."""
+    monkeypatch.setattr(sparse, "LARGE", large)
     rng = np.random.default_rng(0)
     M = np.where(rng.random((30, 20)) < 0.2, rng.normal(size=(30, 20)), 0)
     M[[3, 29]] = 0

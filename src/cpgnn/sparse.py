@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cpgnn.border import Matrix
     from cpgnn.graph import Graph
 
-WIDE = 9
-"""From so many columns on, a sparse product is summed as bags of rows."""
+WIDE, LARGE = 9, 1 << 18
+"""From so many columns or entries of B on, a sparse product is summed as bags of rows."""
 
 SATURATED = 0.7
 """A receptive field that holds more than this share of the nodes is widened to all of them:
@@ -106,12 +106,18 @@ def product(M: Tensor, B: Tensor) -> Tensor:
     """M B for a CSR matrix M [r, s] and B [s, k]; both without gradients.
 
     A row of M B is a weighted sum of rows of B: with many columns, torch's kernel for bags of
-    embeddings takes a third of the time that its product of a CSR matrix does.
+    embeddings takes a third of the time that its product of a CSR matrix does. With few it is as
+    fast where B does not fit into the cache, and slower where it does.
     """
-    if B.shape[1] < WIDE or B.dtype != torch.float32 or B.device.type != "cpu":
+    if not _as_bags(B):
         return M @ B
     starts, places, values = M.crow_indices(), M.col_indices(), M.values()
     return torch.embedding_bag(B.contiguous(), places, starts, False, 0, False, values, True)[0]
+
+
+def _as_bags(B: Tensor) -> bool:
+    large = B.shape[1] >= WIDE or B.numel() >= LARGE
+    return large and B.dtype == torch.float32 and B.device.type == "cpu"
 
 
 def with_values(matrix: Tensor, values: Tensor) -> Tensor:
@@ -129,9 +135,9 @@ class _Product(torch.autograd.Function):
         ctx.M, ctx.scale = M, scale
         if base is None:
             return product(M.forward, B)
-        if B.shape[1] < WIDE:
-            return torch.addmm(base, M.forward, B, alpha=scale)
-        return product(M.forward, B).mul_(scale).add_(base)
+        if _as_bags(B):
+            return product(M.forward, B).mul_(scale).add_(base)
+        return torch.addmm(base, M.forward, B, alpha=scale)
 
     @staticmethod
     @once_differentiable
