@@ -74,7 +74,7 @@ def epochs(graph: Graph, split: Split, prior: str, num_layers: int, count: int):
             best,
             phase=2,
             epochs=count,
-            regularize=lambda: add_centering_gradient(model.H_bar, 1.0),
+            regularize=(lambda: add_centering_gradient(model.H_bar, 1.0)) if num_layers else None,
         )
 
     return run

@@ -1,6 +1,6 @@
 """Writes the tables and figures of the docs from the committed results: `make results-docs`.
 
-In docs/experiments.md and docs/spark.md the lines between `<!-- begin NAME -->` and
+In docs/experiments.md, docs/spark.md and docs/speed.md the lines between `<!-- begin NAME -->` and
 `<!-- end NAME -->` are generated; figures go to docs/pictures/ and carry a hash of what they show,
 so that a test can tell whether page, pictures and results agree.
 """
@@ -53,9 +53,25 @@ SPARK: dict[str, Callable[[], str]] = {
     "model": spark_docs.model,
     "on-paper": spark_docs.on_paper,
 }
+BENCHMARKS = ROOT / "benchmarks" / "results"
+SPEED: dict[str, Callable[[], str]] = {
+    name: lambda name=name: (BENCHMARKS / f"{name}.md").read_text(encoding="utf-8")
+    for name in (
+        "epoch",
+        "runs",
+        "beside_prior",
+        "products",
+        "fits",
+        "scale",
+        "field",
+        "predict",
+        "million",
+    )
+}
 PAGES = {
     ROOT / "docs" / "experiments.md": EXPERIMENTS,
     ROOT / "docs" / "spark.md": SPARK,
+    ROOT / "docs" / "speed.md": SPEED,
 }
 """Which parts of which page are generated, and how."""
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from cpgnn.dense import (
+    by_columns,
+    by_rows,
     centered_softmax,
     cross_entropy,
-    predicted,
     relu_network,
     relu_product,
     take_rows,
@@ -93,11 +94,14 @@ def test_cross_entropy_of_the_first_rows(n, c, seed, by_columns):
     np.testing.assert_allclose(array(R.grad), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("by_columns", [False, True])
-def test_the_first_of_equal_logits_is_predicted(by_columns):
-    logits = torch.randint(0, 2, (200, 5), generator=torch.Generator().manual_seed(0)).float()
-    stored = logits.t().contiguous().t() if by_columns else logits
-    np.testing.assert_array_equal(predicted(stored).numpy(), logits.numpy().argmax(axis=1))
+@pytest.mark.parametrize("c", [1, 5, 12])
+def test_the_two_layouts(c):
+    B = random(0, 7, c).detach()
+    for stored in (B, B.t().contiguous().t(), torch.cat([B, B], dim=1)[:, :c]):
+        assert by_rows(stored).is_contiguous()
+        assert by_columns(stored).is_contiguous()
+        np.testing.assert_array_equal(array(by_rows(stored)), array(B))
+        np.testing.assert_array_equal(array(by_columns(stored)), array(B).T)
 
 
 def test_gradients_against_finite_differences():

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from cpgnn.dense import cross_entropy, predicted
+from cpgnn.dense import by_columns, cross_entropy
 from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.scores import Score, accuracy
 from cpgnn.selection import Split
@@ -119,9 +119,23 @@ class Target:
         """Mean cross-entropy over the training nodes."""
         return cross_entropy(logits, self._train_shares)
 
+    def hits(self, logits: Tensor) -> np.ndarray:
+        """Whether the largest logit of each node, the first of equals, is at its label."""
+        by_class = by_columns(logits).cpu().numpy()
+        largest = by_class == by_class.max(axis=0)
+        if np.count_nonzero(largest) == len(logits):  # none has equals
+            return largest.ravel()[self._places]
+        return by_class.argmax(axis=0) == self.labels.cpu().numpy()
+
     def validation_loss(self, logits: Tensor) -> float:
         train = self.num_train
         return float(cross_entropy(logits[train:], self.shares[:, train:]))
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Where the logits of the labels stand when they are stored by classes."""
+        labels = self.labels.cpu().numpy()
+        return labels * len(labels) + np.arange(len(labels))
 
     @cached_property
     def _train_shares(self) -> Tensor:
@@ -239,7 +253,7 @@ def descend(
 def _scores(score: Score, logits: Tensor, target: Target) -> tuple[float, float]:
     """Accuracy on the training nodes, score on the validation nodes."""
     train = target.num_train
-    hits = (predicted(logits) == target.labels).cpu().numpy()
+    hits = target.hits(logits)
     train_accuracy = np.count_nonzero(hits[:train]) / train
     if score is accuracy:
         return train_accuracy, np.count_nonzero(hits[train:]) / max(len(hits) - train, 1)

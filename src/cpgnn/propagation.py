@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from cpgnn.dense import by_columns
 from cpgnn.sparse import SparseOperator, product
 
 
@@ -61,7 +62,7 @@ class _Step(torch.autograd.Function):
         to_H = (G @ AB[:trained]).t() if ctx.needs_input_grad[4] else None
         if not ctx.needs_input_grad[2]:
             return None, None, None, None, to_H
-        to_B = product(ctx.A.transpose, (H_bar @ G).t().contiguous()).t().contiguous()
+        to_B = by_columns(product(ctx.A.transpose, (H_bar @ G).t()))
         if ctx.first:
             return None, None, _added(to_B, ctx.rows, G).t(), None, to_H
         to_B_0 = _added(G.new_zeros(len(G), ctx.width), ctx.rows, G)

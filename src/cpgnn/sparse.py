@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from cpgnn.dense import dropped, take_rows
+from cpgnn.dense import by_rows, dropped, take_rows
 
 if TYPE_CHECKING:
     from cpgnn.border import Matrix
@@ -109,10 +109,11 @@ def product(M: Tensor, B: Tensor) -> Tensor:
     embeddings takes a third of the time that its product of a CSR matrix does. With few it is as
     fast where B does not fit into the cache, and slower where it does.
     """
+    B = by_rows(B)
     if not _as_bags(B):
         return M @ B
     starts, places, values = M.crow_indices(), M.col_indices(), M.values()
-    return torch.embedding_bag(B.contiguous(), places, starts, False, 0, False, values, True)[0]
+    return torch.embedding_bag(B, places, starts, False, 0, False, values, True)[0]
 
 
 def _as_bags(B: Tensor) -> bool:
@@ -145,7 +146,7 @@ class _Product(torch.autograd.Function):
         to_base = grad if ctx.needs_input_grad[2] else None
         if not ctx.needs_input_grad[1]:
             return None, None, to_base, None
-        to_B = product(ctx.M.transpose, grad[: ctx.M.transpose.shape[1]].contiguous())
+        to_B = product(ctx.M.transpose, grad[: ctx.M.transpose.shape[1]])
         return None, to_B if ctx.scale == 1 else to_B.mul_(ctx.scale), to_base, None
 
 
