@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from cpgnn.baselines.operators import kept
+from cpgnn.dense import by_columns, by_rows
 from cpgnn.sparse import View, csr_tensor
 
 SLOPE = 0.2
@@ -63,7 +64,7 @@ class Edges:
     def matrix(self, weight: Tensor) -> Tensor:
         """The weights [E, H] as the values of the H copies."""
         M = self.copies
-        values = weight.T.contiguous().view(-1)
+        values = by_columns(weight).view(-1)
         return torch.sparse_csr_tensor(
             M.crow_indices(), M.col_indices(), values, M.shape, check_invariants=False
         )
@@ -119,7 +120,7 @@ class _Mix(torch.autograd.Function):
         edges: Edges = ctx.edges
         weight, V = ctx.saved_tensors
         products = torch.sparse.sampled_addmm(edges.copies, grad, V.T.contiguous(), beta=0)
-        grad_weight = products.values().view(weight.shape[1], -1).T.contiguous()
+        grad_weight = by_rows(products.values().view(weight.shape[1], -1).T)
         # A + I is symmetric: the transpose has the same entries, each with its mirror's weight.
         return None, grad_weight, edges.matrix(edges.pick(weight, edges.mirror)) @ grad
 
