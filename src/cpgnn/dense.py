@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-NARROW = 10
-"""Columns up to which a matrix is copied column by column."""
+NARROW, FEW = 10, 4000
+"""Columns up to which, and entries from which on, a matrix is copied column by column."""
 
 BLOCK = 4096
 """Rows of a block: 64 hidden values each are 1 MB in float32."""
@@ -54,7 +54,8 @@ def by_rows(B: Tensor) -> Tensor:
 
     numpy copies a narrow matrix into its other layout four times as fast as torch.
     """
-    if B.is_contiguous() or B.device.type != "cpu" or B.shape[1] > NARROW:
+    narrow = B.shape[1] <= NARROW and B.numel() >= FEW
+    if B.is_contiguous() or B.device.type != "cpu" or not narrow:
         return B.contiguous()
     rows = torch.empty(B.shape, dtype=B.dtype)
     out, columns = rows.numpy(), B.detach().t().numpy()

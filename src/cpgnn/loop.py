@@ -123,9 +123,11 @@ class Target:
         """Whether the largest logit of each node, the first of equals, is at its label."""
         by_class = by_columns(logits).cpu().numpy()
         largest = by_class == by_class.max(axis=0)
-        if np.count_nonzero(largest) == len(logits):  # none has equals
-            return largest.ravel()[self._places]
-        return by_class.argmax(axis=0) == self.labels.cpu().numpy()
+        hits = largest.ravel()[self._places]
+        if np.count_nonzero(largest) != len(hits):
+            tied = np.flatnonzero(np.count_nonzero(largest, axis=0) != 1)
+            hits[tied] = by_class[:, tied].argmax(axis=0) == self.labels.cpu().numpy()[tied]
+        return hits
 
     def validation_loss(self, logits: Tensor) -> float:
         train = self.num_train

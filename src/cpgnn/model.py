@@ -67,10 +67,11 @@ class CPGNN(nn.Module):
         for _ in range(self.num_layers):
             views.append(views[-1].wider)
         B = B_0 = centered_softmax(self.prior_logits(views[-1]))
-        for here in reversed(views[:-1]):
+        for here in reversed(views[1:-1]):
             B = step(here.operator(self.normalization), B_0, B, self.H_bar, here.inside)
-            B_0 = B_0 if here is view else here.take(B_0)
-        return B + 1 / self.num_classes
+            B_0 = here.take(B_0)
+        A, constant = view.operator(self.normalization), 1 / self.num_classes
+        return step(A, B_0, B, self.H_bar, view.inside, constant)
 
     def view(self, graph: Graph | View) -> View:
         """`graph` as tensors where this model's weights are."""

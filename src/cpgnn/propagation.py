@@ -24,15 +24,20 @@ def propagate(A: SparseOperator | Tensor, B_0: Tensor, H_bar: Tensor, num_layers
 
 
 def step(
-    A: SparseOperator | Tensor, B_0: Tensor, B: Tensor, H_bar: Tensor, rows: Tensor | None = None
+    A: SparseOperator | Tensor,
+    B_0: Tensor,
+    B: Tensor,
+    H_bar: Tensor,
+    rows: Tensor | None = None,
+    shift: float = 0.0,
 ) -> Tensor:
-    """B_0[rows] + (A B) H̄, stored by columns (see `dense`).
+    """B_0[rows] + (A B) H̄ + shift, stored by columns (see `dense`).
 
     A [r, s] with r ≤ s; B_0, B [s, c]; `rows` [r], distinct (None: all): H̄ meets the fewer rows.
     """
     if isinstance(A, Tensor):
-        return (B_0 if rows is None else B_0[rows]) + A @ B @ H_bar
-    return _Step.apply(A, rows, B_0, None if B is B_0 else B, H_bar)
+        return (B_0 if rows is None else B_0[rows]) + A @ B @ H_bar + shift
+    return _Step.apply(A, rows, B_0, None if B is B_0 else B, H_bar, shift)
 
 
 class _Step(torch.autograd.Function):
@@ -46,12 +51,14 @@ class _Step(torch.autograd.Function):
         B_0: Tensor,
         B: Tensor | None,
         H_bar: Tensor,
+        shift: float,
     ) -> Tensor:
         AB = product(A.forward, B_0 if B is None else B)
         base = B_0.t() if rows is None else B_0.t().index_select(1, rows)
         ctx.A, ctx.rows, ctx.first, ctx.width = A, rows, B is None, len(B_0)
         ctx.save_for_backward(AB, H_bar)
-        return torch.addmm(base, H_bar.t(), AB.t()).t()
+        out = torch.addmm(base, H_bar.t(), AB.t())
+        return (out.add_(shift) if shift else out).t()
 
     @staticmethod
     @once_differentiable
@@ -61,12 +68,12 @@ class _Step(torch.autograd.Function):
         G = grad[:trained].t().contiguous()
         to_H = (G @ AB[:trained]).t() if ctx.needs_input_grad[4] else None
         if not ctx.needs_input_grad[2]:
-            return None, None, None, None, to_H
+            return None, None, None, None, to_H, None
         to_B = by_columns(product(ctx.A.transpose, (H_bar @ G).t()))
         if ctx.first:
-            return None, None, _added(to_B, ctx.rows, G).t(), None, to_H
+            return None, None, _added(to_B, ctx.rows, G).t(), None, to_H, None
         to_B_0 = _added(G.new_zeros(len(G), ctx.width), ctx.rows, G)
-        return None, None, to_B_0.t(), to_B.t(), to_H
+        return None, None, to_B_0.t(), to_B.t(), to_H, None
 
 
 def _added(to: Tensor, rows: Tensor | None, G: Tensor) -> Tensor:
