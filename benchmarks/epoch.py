@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
 import warnings
 
 import torch
@@ -22,53 +25,63 @@ CASES = (
 )
 
 
+def measured(
+    name: str, features: bool, prior: str, others: tuple[str, ...]
+) -> dict[str, float | str]:
+    graph, split = prepared(name, features)
+    dear = name == "squirrel" and prior == "cheby"
+    count = COUNT // 4 if dear else COUNT
+    run = epochs(graph, split, prior, 1, count)
+    contenders = {
+        "floor": floor(graph, prior),
+        "floor, our product": floor(graph, prior, product=cpgnn.sparse.product),
+        "ours": run,
+    }
+    if "csr" in others:
+        model = SparseTensorCPGNN(graph, prior)
+        contenders["PyG, CSR"] = usual_epoch(model, graph, split)
+    if "edge_index" in others and not dear:
+        contenders["PyG, edge_index"] = usual_epoch(EdgeIndexCPGNN(graph, prior), graph, split)
+    calls = {"floor": count, "floor, our product": count, "PyG, CSR": 5, "PyG, edge_index": 2}
+    times = interleaved(contenders, repeats=3 if dear else 7, calls=calls)
+    if dear and "edge_index" in others:  # seconds an epoch: one is enough
+        slow = usual_epoch(EdgeIndexCPGNN(graph, prior), graph, split)
+        times |= interleaved({"PyG, edge_index": slow}, repeats=1, warm=False)
+    ours = {key: value / (count + 1) for key, value in times["ours"].items()}
+    row = {
+        "graph": name + ("" if features else ", featureless"),
+        "prior": prior,
+        "ours, CPU ms": ours["cpu_ms"],
+        "ours, wall ms": ours["wall_ms"],
+        "floor, CPU ms": times["floor"]["cpu_ms"],
+        "ours ÷ floor": ours["cpu_ms"] / times["floor"]["cpu_ms"],
+        "best turns: ours, CPU ms": ours["cpu_ms_min"],
+        "best turns: ours ÷ floor": ours["cpu_ms_min"] / times["floor"]["cpu_ms_min"],
+        "ours ÷ floor, our product": ours["cpu_ms"] / times["floor, our product"]["cpu_ms"],
+    }
+    for other in ("PyG, CSR", "PyG, edge_index"):
+        if other in times:
+            row[f"{other}, CPU ms"] = times[other]["cpu_ms"]
+            row[f"{other} ÷ ours"] = times[other]["cpu_ms"] / ours["cpu_ms"]
+    return row
+
+
 def main() -> None:
+    """Each case runs in a process of its own: what one leaves in memory would slow the next."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", type=int, nargs="*", default=list(range(len(CASES))))
-    chosen = parser.parse_args().only
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
-    rows = []
-    for name, features, prior, others in (CASES[i] for i in chosen):
-        graph, split = prepared(name, features)
-        dear = name == "squirrel" and prior == "cheby"
-        count = COUNT // 4 if dear else COUNT
-        run = epochs(graph, split, prior, 1, count)
-        contenders = {
-            "floor": floor(graph, prior),
-            "floor, our product": floor(graph, prior, product=cpgnn.sparse.product),
-            "ours": run,
-        }
-        if "csr" in others:
-            model = SparseTensorCPGNN(graph, prior)
-            contenders["PyG, CSR"] = usual_epoch(model, graph, split)
-        if "edge_index" in others and not dear:
-            contenders["PyG, edge_index"] = usual_epoch(EdgeIndexCPGNN(graph, prior), graph, split)
-        calls = {"floor": count, "floor, our product": count, "PyG, CSR": 5, "PyG, edge_index": 2}
-        times = interleaved(contenders, repeats=3 if dear else 7, calls=calls)
-        if dear and "edge_index" in others:  # seconds an epoch: one is enough
-            slow = usual_epoch(EdgeIndexCPGNN(graph, prior), graph, split)
-            times |= interleaved({"PyG, edge_index": slow}, repeats=1, warm=False)
-        ours = {key: value / (count + 1) for key, value in times["ours"].items()}
-        row = {
-            "graph": name + ("" if features else ", featureless"),
-            "prior": prior,
-            "ours, CPU ms": ours["cpu_ms"],
-            "ours, wall ms": ours["wall_ms"],
-            "floor, CPU ms": times["floor"]["cpu_ms"],
-            "ours ÷ floor": ours["cpu_ms"] / times["floor"]["cpu_ms"],
-            "best turns: ours, CPU ms": ours["cpu_ms_min"],
-            "best turns: ours ÷ floor": ours["cpu_ms_min"] / times["floor"]["cpu_ms_min"],
-            "ours ÷ floor, our product": ours["cpu_ms"] / times["floor, our product"]["cpu_ms"],
-        }
-        for other in ("PyG, CSR", "PyG, edge_index"):
-            if other in times:
-                row[f"{other}, CPU ms"] = times[other]["cpu_ms"]
-                row[f"{other} ÷ ours"] = times[other]["cpu_ms"] / ours["cpu_ms"]
-        rows.append(row)
-        print(row, flush=True)
-    if len(chosen) < len(CASES):
+    parser.add_argument("--case", type=int, help="measure this one and print it as JSON")
+    case = parser.parse_args().case
+    if case is not None:
+        torch.set_num_threads(1)
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
+        print(json.dumps(measured(*CASES[case])))
         return
+    rows = []
+    for i in range(len(CASES)):
+        command = [sys.executable, __file__, "--case", str(i)]
+        found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        rows.append(json.loads(found.stdout.splitlines()[-1]))
+        print(rows[-1], flush=True)
     keep("epoch", rows, "One epoch of phase 2 with its validation, one thread")
 
 
