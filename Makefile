@@ -16,7 +16,7 @@ help:
 	@echo "make docs       build the documentation into site/"
 	@echo "make reproduce  all of the paper's experiments (about 24 hours of one core; resumes)"
 	@echo "make pictures   draw the pictures of docs/decision.md again"
-	@echo "make bench      run the benchmarks (about an hour; CPGNN_DATA names the graphs)"
+	@echo "make bench      run the benchmarks (about half an hour; CPGNN_DATA names the graphs)"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
