@@ -72,6 +72,14 @@ def by_columns(B: Tensor) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(B_t.detach().numpy()))
 
 
+def bags(B: Tensor, index: Tensor, starts: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Σ of the rows B[index] between two starts, each times its weight; without gradients.
+
+    index, weights [e]; starts [r + 1], the last one e. Torch calls this bags of embeddings.
+    """
+    return torch.embedding_bag(B, index, starts, False, 0, False, weights, True)[0]
+
+
 def take_rows(values: Tensor, rows: Tensor) -> Tensor:
     """values[rows] for distinct rows: the gradient is copied back, not added up."""
     return _TakeRows.apply(values, rows)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from cpgnn.dense import by_rows, dropped, take_rows
+from cpgnn.dense import bags, by_rows, dropped, take_rows
 
 if TYPE_CHECKING:
     from cpgnn.border import Matrix
@@ -112,8 +112,7 @@ def product(M: Tensor, B: Tensor) -> Tensor:
     B = by_rows(B)
     if not _as_bags(B):
         return M @ B
-    starts, places, values = M.crow_indices(), M.col_indices(), M.values()
-    return torch.embedding_bag(B, places, starts, False, 0, False, values, True)[0]
+    return bags(B, M.col_indices(), M.crow_indices(), M.values())
 
 
 def _as_bags(B: Tensor) -> bool:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from cpgnn.baselines.operators import kept
-from cpgnn.dense import by_columns, by_rows
+from cpgnn.dense import bags, by_columns, by_rows
 from cpgnn.sparse import View, csr_tensor
 
 SLOPE = 0.2
@@ -71,16 +71,11 @@ class Edges:
 
     def pick(self, values: Tensor, index: Tensor) -> Tensor:
         """values[index], for an index of every entry: [·, H] -> [E, H]."""
-        return _bags(values, index, self.each)
+        return bags(values.contiguous(), index, self.each)
 
     def sums(self, values: Tensor, index: Tensor | None = None) -> Tensor:
         """Σ_j of the entries of every row i, [E, H] -> [n, H]; of values[index], if given."""
-        return _bags(values, self.each[:-1] if index is None else index, self.starts)
-
-
-def _bags(values: Tensor, index: Tensor, starts: Tensor) -> Tensor:
-    """Sums of values[index] between the starts; a fraction of the time of segment_reduce."""
-    return torch.embedding_bag(values.contiguous(), index, starts, False, 0, False, None, True)[0]
+        return bags(values.contiguous(), self.each[:-1] if index is None else index, self.starts)
 
 
 class _Softmax(torch.autograd.Function):
