@@ -43,7 +43,6 @@ def interleaved(
     return {
         name: {
             "cpu_ms": statistics.median(cpu[name]),
-            "cpu_ms_min": min(cpu[name]),
             "wall_ms": statistics.median(wall[name]),
         }
         for name in contenders

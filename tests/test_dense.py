@@ -120,3 +120,9 @@ def test_a_column_of_a_larger_gradient_is_enough():
     mask[1:3] = 1
     np.testing.assert_allclose(array(R.grad), (mask @ array(W).T) * (array(R) > 0))
     np.testing.assert_allclose(array(W.grad), np.maximum(array(R), 0).T @ mask)
+
+
+def test_a_second_derivative_is_refused_rather_than_wrong():
+    Z, W = (torch.randn(shape, requires_grad=True) for shape in ((4, 3), (3, 2)))
+    with pytest.raises(NotImplementedError, match="create_graph"):
+        torch.autograd.grad(relu_product(Z, W).sum(), W, create_graph=True)

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from cpgnn.loop import Target
+from cpgnn.loop import Target, gradients
 from cpgnn.selection import Split
 from toys import toy
 
 
 @pytest.mark.parametrize("by_columns", [False, True])
 @pytest.mark.parametrize("equals", [False, True])
-def test_the_first_of_equal_logits_is_predicted(by_columns, equals):
+@pytest.mark.parametrize("few", [0, 4000])
+def test_the_first_of_equal_logits_is_predicted(by_columns, equals, few, monkeypatch):
+    monkeypatch.setattr("cpgnn.loop.FEW", few)
     example = toy(0)
     rng = np.random.default_rng(0)
     shape = (example.n, example.c)
@@ -25,3 +27,19 @@ def test_the_first_of_equal_logits_is_predicted(by_columns, equals):
     expected = logits[nodes].argmax(axis=1) == example.y[nodes]
     np.testing.assert_array_equal(target.hits(stored), expected)
     assert 0 < expected.sum() < example.n
+
+
+def test_gradients_are_those_of_autograd_and_none_where_there_is_none():
+    a, b, unused = (torch.randn(shape, requires_grad=True) for shape in ((3, 2), (2, 3), (3,)))
+
+    def loss():
+        return (a * b.exp().t()).sum()
+
+    found = gradients(loss(), [a, b, unused])
+    expected = torch.autograd.grad(loss(), [a, b])
+    for one, other in zip(found, expected, strict=False):
+        torch.testing.assert_close(one, other)
+        assert one.is_contiguous()  # the fused Adam takes it for granted
+    assert not expected[1].is_contiguous()
+    assert found[2] is None
+    assert a.grad is None

@@ -126,8 +126,7 @@ def centering_penalty(H_bar: Tensor) -> Tensor:
 def add_centering_gradient(H_bar: Tensor, eta: float) -> None:
     """Adds the gradient of η Σ_i |Σ_j H̄_ij| to `H_bar.grad`."""
     assert H_bar.grad is not None
-    with torch.no_grad():
-        H_bar.grad.add_(_row_sums(H_bar).sign_(), alpha=eta)
+    H_bar.grad.add_(_row_sums(H_bar.detach()).sign_(), alpha=eta)
 
 
 def _row_sums(H_bar: Tensor) -> Tensor:

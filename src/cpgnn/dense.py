@@ -8,18 +8,34 @@ by columns (`B.t()` is contiguous), which only the sparse product has to undo.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 NARROW, FEW = 10, 4000
 """Columns up to which, and entries from which on, a matrix is copied column by column."""
 
 BLOCK = 4096
 """Rows of a block: 64 hidden values each are 1 MB in float32."""
+
+
+def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a backward pass that is not differentiated itself.
+
+    Like torch's `once_differentiable`, which takes longer than the arithmetic on a small graph.
+    """
+
+    @wraps(backward)
+    def checked(ctx: Any, *grads: Tensor) -> Any:
+        if torch.is_grad_enabled():
+            raise NotImplementedError("Second derivatives are not there: try create_graph=False.")
+        return backward(ctx, *grads)
+
+    return checked
 
 
 def relu_product(Z: Tensor, W: Tensor) -> Tensor:
@@ -67,7 +83,7 @@ def by_rows(B: Tensor) -> Tensor:
 def by_columns(B: Tensor) -> Tensor:
     """Bᵀ [c, n] of B [n, c], contiguous, without its gradient."""
     B_t = B.t()
-    if B_t.is_contiguous() or B.device.type != "cpu":
+    if B_t.is_contiguous() or B.device.type != "cpu" or B.numel() < FEW:
         return B_t.contiguous()
     return torch.from_numpy(np.ascontiguousarray(B_t.detach().numpy()))
 
@@ -113,7 +129,7 @@ class _TakeRows(torch.autograd.Function):
         return values.t().index_select(1, rows).t()
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (rows,) = ctx.saved_tensors
         if grad.is_contiguous():
@@ -129,7 +145,7 @@ class _ReluProduct(torch.autograd.Function):
         return (W.t() @ R.t()).t()
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         R, W = ctx.saved_tensors
         to_W = (grad.t() @ R).t() if ctx.needs_input_grad[1] else None
@@ -151,7 +167,7 @@ class _ReluNetwork(torch.autograd.Function):
         return out.t()
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor]:
         X, W_1, W_2 = ctx.saved_tensors
         to_W_1, to_W_2 = torch.zeros_like(W_1), torch.zeros_like(W_2)
@@ -176,7 +192,7 @@ class _CenteredSoftmax(torch.autograd.Function):
         return (P - 1 / len(P)).t()
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         (P,) = ctx.saved_tensors
         return torch._softmax_backward_data(by_columns(grad), P, 0, P.dtype).t()
@@ -191,7 +207,7 @@ class _CrossEntropy(torch.autograd.Function):
         return (log_P * shares).sum()
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         log_P, shares = ctx.saved_tensors
         G = torch._log_softmax_backward_data(shares, log_P, 0, log_P.dtype).mul_(grad)

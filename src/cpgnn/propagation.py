@@ -6,9 +6,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from cpgnn.dense import by_columns
+from cpgnn.dense import by_columns, first_order
 from cpgnn.sparse import SparseOperator, product
 
 
@@ -61,7 +60,7 @@ class _Step(torch.autograd.Function):
         return (out.add_(shift) if shift else out).t()
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         AB, H_bar = ctx.saved_tensors
         trained = ctx.A.transpose.shape[1]

@@ -15,9 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from cpgnn.dense import bags, by_rows, dropped, take_rows
+from cpgnn.dense import bags, by_rows, dropped, first_order, take_rows
 
 if TYPE_CHECKING:
     from cpgnn.border import Matrix
@@ -140,7 +139,7 @@ class _Product(torch.autograd.Function):
         return torch.addmm(base, M.forward, B, alpha=scale)
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor | None, Tensor | None, None]:
         to_base = grad if ctx.needs_input_grad[2] else None
         if not ctx.needs_input_grad[1]:

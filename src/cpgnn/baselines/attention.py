@@ -13,10 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from cpgnn.baselines.operators import kept
-from cpgnn.dense import bags, by_columns, by_rows
+from cpgnn.dense import bags, by_columns, by_rows, first_order
 from cpgnn.sparse import View, csr_tensor
 
 SLOPE = 0.2
@@ -92,7 +91,7 @@ class _Softmax(torch.autograd.Function):
         return weight
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor]:
         edges: Edges = ctx.edges
         weight, slope = ctx.saved_tensors
@@ -110,7 +109,7 @@ class _Mix(torch.autograd.Function):
         return edges.matrix(weight) @ V
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor]:
         edges: Edges = ctx.edges
         weight, V = ctx.saved_tensors
