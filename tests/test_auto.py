@@ -33,6 +33,17 @@ def test_the_list_as_it_stands():
     assert all((e.hidden, e.dropout, e.normalization) == (8, 0.25, "sym") for e in entries)
 
 
+@pytest.mark.parametrize(("num_features", "dropping"), [(4, "mlp"), (None, "cheby")])
+def test_dropout_is_tried_as_well_unless_it_was_set(num_features, dropping):
+    graph, split = toy(0, num_features=num_features).graph, Split([0, 1], [2], [])
+    entries = candidates(graph, split, Architecture())
+    assert entries[: len(CANDIDATES)] == list(CANDIDATES)
+    more = [(entry.prior, entry.num_layers, entry.dropout) for entry in entries[len(CANDIDATES) :]]
+    assert more == [(dropping, 1, 0.5), (dropping, 2, 0.5)]
+    for asked in ("mlp", "cheby"):
+        assert all(e.dropout == 0 for e in candidates(graph, split, Architecture(), asked))
+
+
 @pytest.mark.parametrize(
     ("prior", "num_layers", "expected"),
     [

@@ -24,7 +24,6 @@ class FusedAdam:
         first = next(weight for group in param_groups for weight in group["params"])
         self._step = torch.zeros((), dtype=torch.float32, device=first.device)
 
-    @torch.no_grad()
     def step(self) -> None:
         self._step += 1
         for group in self.param_groups:
@@ -33,7 +32,7 @@ class FusedAdam:
                 continue
             states = [self.state.get(weight) or self._start(weight) for weight in weights]
             torch._fused_adam_(
-                weights,
+                [weight.detach() for weight in weights],
                 [weight.grad for weight in weights],
                 [state["exp_avg"] for state in states],
                 [state["exp_avg_sq"] for state in states],

@@ -24,6 +24,10 @@ CANDIDATES = (
 )
 """Tried in this order; a later one must be strictly better."""
 
+DROPOUT = 0.5
+"""Tried as well, where the authors' code tries it: in the MLP prior if there are features, on the
+input of the Chebyshev prior if there are none."""
+
 TRIAL_PRETRAIN, TRIAL_EPOCHS = 100, 300
 """The budget of a trial, in epochs. The winner is then trained with the full one."""
 
@@ -69,6 +73,9 @@ def candidates(
         if num_layers is None and K > 1 and not _within_reach(entry, graph, split):
             continue
         chosen.append(entry)
+    if prior == "auto" and like.dropout == 0:
+        dropping = "cheby" if graph.features is None else "mlp"
+        chosen += [replace(entry, dropout=DROPOUT) for entry in chosen if entry.prior == dropping]
     return chosen
 
 
