@@ -137,6 +137,8 @@ def test_auto_names_its_choice_and_its_trials(cpgnn, files):
         "Cheby-1",
         "Cheby-2",
         "LINK-1",
+        "Cheby-1, dropout 0.5",
+        "Cheby-2, dropout 0.5",
     }
     best = max(trial["score"] for trial in trials)
     assert trials[0]["score"] == best
