@@ -61,7 +61,7 @@ def measured(name: str, features: bool, prior: str) -> dict[str, float | str]:
 
 
 def together(found: list[dict[str, float | str]]) -> dict[str, float | str]:
-    """The medians over the processes, and between what two of ours ÷ floor lay."""
+    """The medians over the processes, and between what two our times and ratios lay."""
     row = {
         key: value if isinstance(value, str) else statistics.median(one[key] for one in found)
         for key, value in found[0].items()

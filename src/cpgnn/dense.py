@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 NARROW, FEW = 10, 4000
-"""Columns up to which, and entries from which on, a matrix is copied column by column."""
+"""Columns up to which, and entries from which on, working column by column pays."""
 
 BLOCK = 4096
 """Rows of a block: 64 hidden values each are 1 MB in float32."""
