@@ -58,9 +58,9 @@ def centered_softmax(R: Tensor) -> Tensor:
 
 
 def cross_entropy(logits: Tensor, shares: Tensor) -> Tensor:
-    """Σ shares ∘ log softmax(logits)ᵀ over the first rows of logits [r, c].
+    """Σ shares ∘ log softmax(logits)ᵀ for logits [r, c].
 
-    shares [c, t] with t ≤ r: at its label, minus what each of those rows counts in the loss.
+    shares [c, r]: at its label, minus what each row counts in the loss, 0 for one that does not.
     """
     return _CrossEntropy.apply(logits, shares)
 
@@ -201,14 +201,12 @@ class _CenteredSoftmax(torch.autograd.Function):
 class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, shares: Tensor) -> Tensor:
-        log_P = torch.log_softmax(logits.t()[:, : shares.shape[1]], dim=0)
+        log_P = torch.log_softmax(by_columns(logits), dim=0)
         ctx.save_for_backward(log_P, shares)
-        ctx.rest = len(logits) - shares.shape[1]
         return (log_P * shares).sum()
 
     @staticmethod
     @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         log_P, shares = ctx.saved_tensors
-        G = torch._log_softmax_backward_data(shares, log_P, 0, log_P.dtype).mul_(grad)
-        return (G if ctx.rest == 0 else torch.constant_pad_nd(G, (0, ctx.rest))).t(), None
+        return torch._log_softmax_backward_data(shares, log_P, 0, log_P.dtype).mul_(grad).t(), None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
@@ -62,6 +62,8 @@ class Optimizer(Protocol):
 Observer = Callable[[Epoch], None]
 StopRule = Callable[[Epoch, Callable[[], float]], bool]
 """Asked after every epoch, with a way to the validation loss: is it enough?"""
+Ties = Literal["earlier", "later", "later phase"]
+"""Which of equally good epochs is kept."""
 KeepRule = Callable[[Epoch, Callable[[], float]], bool]
 """Asked after every epoch, before the stop rule: is this the one to keep so far?"""
 
@@ -146,7 +148,8 @@ class Target:
 
     @cached_property
     def _train_shares(self) -> Tensor:
-        return self.shares[:, : self.num_train].contiguous()
+        train = torch.arange(len(self.labels), device=self.labels.device) < self.num_train
+        return self.shares * train
 
 
 class Best:
@@ -157,12 +160,17 @@ class Best:
         self._live: list[Tensor] = []
         self._copy: list[Tensor] = []
 
-    def offer(self, epoch: Epoch, live: Callable[[], list[Tensor]], *, later_wins: bool) -> bool:
-        score = -np.inf if self.epoch is None else self.epoch.score
-        better = epoch.score > score or (later_wins and epoch.score == score)
-        if better or self.epoch is None:
+    def offer(self, epoch: Epoch, live: Callable[[], list[Tensor]], ties: Ties) -> None:
+        """Takes an epoch that is better than the one kept, or as good where `ties` says so."""
+        kept = self.epoch
+        if kept is None:
+            better = True
+        elif epoch.score == kept.score:
+            better = ties == "later" or (ties == "later phase" and epoch.phase > kept.phase)
+        else:
+            better = epoch.score > kept.score
+        if better:
             self.take(epoch, live)
-        return better
 
     def take(self, epoch: Epoch, live: Callable[[], list[Tensor]]) -> None:
         """Keeps this epoch in place of the one before."""
@@ -196,7 +204,7 @@ def descend(
     stop: StopRule | None = None,
     keep: KeepRule | None = None,
     keep_moments: bool = False,
-    later_wins: bool = False,
+    ties: Ties = "earlier",
     first_competes: bool = False,
     observe: Observer | None = None,
 ) -> None:
@@ -240,7 +248,7 @@ def descend(
                 if keep(epoch, validation_loss):
                     best.take(epoch, live)
             elif validated or last:
-                best.offer(epoch, live, later_wins=later_wins or not validated)
+                best.offer(epoch, live, ties if validated else "later")
             if observe is not None:
                 observe(epoch)
             if stop is not None and stop(epoch, validation_loss):

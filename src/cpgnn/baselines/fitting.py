@@ -70,7 +70,7 @@ def train_baseline(
             schedule=schedule,
             stop=stop,
             keep=keep,
-            later_wins=True,
+            ties="later",
             observe=seen,
         )
     best.restore()
