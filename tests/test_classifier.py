@@ -320,8 +320,8 @@ def test_auto_chooses_by_validation_score_and_says_how(graph, split):
     assert sorted(trials["candidate"]) == sorted(names)
     assert trials["score"].is_monotonic_decreasing
     assert str(fitted.architecture_) == trials["candidate"][0]
-    assert begun[:-1] == [(f"trying {name}", 20) for name in names]
-    assert begun[-1] == (trials["candidate"][0], 20)
+    assert begun[:-1] == [(f"trying {name}", 40) for name in names]
+    assert begun[-1] == (trials["candidate"][0], 40)
     assert fitted.validation_score_ == trials["score"][0]  # the budgets are equal here
 
 

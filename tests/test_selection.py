@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpgnn.errors import InputError
-from cpgnn.selection import Split, per_class_split, stratified_split
+from cpgnn.selection import Split, exchanged, per_class_split, stratified_split
 
 LABELS = st.lists(st.integers(-1, 3), min_size=1, max_size=60).map(np.array)
 SHARES = st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.9])
@@ -161,3 +161,17 @@ def test_lists_will_do_and_empty_ones_too():
 def test_refusals(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@given(LABELS.filter(lambda labels: (labels >= 0).any()), SHARES, SHARES, st.integers(0, 99))
+def test_exchanged_validation_nodes(labels, validation, test, seed):
+    before = stratified_split(labels, validation=validation, test=test, seed=seed)
+    after = exchanged(before, labels)
+    assert_partition(after, labels)
+    np.testing.assert_array_equal(after.test, before.test)
+    for c in range(4):
+        train, val = (part[labels[part] == c] for part in (before.train, before.val))
+        assert (labels[after.train] == c).sum() == len(train)
+        assert (labels[after.val] == c).sum() == len(val)
+        kept = np.isin(val, after.val).sum()
+        assert kept == max(len(val) - len(train), 0)

@@ -11,7 +11,7 @@ from cpgnn.architecture import Architecture
 from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.graph import Graph
 from cpgnn.loop import Observer, Training
-from cpgnn.selection import Split
+from cpgnn.selection import Split, exchanged
 from cpgnn.settings import Settings
 from cpgnn.training import train
 
@@ -31,6 +31,10 @@ input of the Chebyshev prior if there are none."""
 TRIAL_PRETRAIN, TRIAL_EPOCHS = 100, 300
 """The budget of a trial, in epochs. The winner is then trained with the full one."""
 
+ENOUGH = 1000
+"""With fewer validation nodes than this, chance decides between close candidates: each is tried a
+second time, with training nodes for validation in exchange."""
+
 MAX_CHEBY_EDGES = 2_000_000
 """Beyond this a Chebyshev trial would take longer than everything else together: each epoch
 multiplies the whole graph with 64 columns, four times over."""
@@ -45,7 +49,7 @@ costs the whole graph where one layer costs a part."""
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate and what its short training reached on the validation nodes."""
+    """One candidate and what its short training reached on validation nodes (a mean, if twice)."""
 
     architecture: Architecture
     score: float
@@ -104,23 +108,31 @@ def choose(
 ) -> list[Trial]:
     """A trial of every candidate on the short budget, best first.
 
-    A candidate whose beliefs overflow is out, with a note. `begin(candidate, epochs)` is told of
-    each trial and may return an observer for it.
+    Where validation nodes are few, a trial is two: see `ENOUGH`. A candidate whose beliefs overflow
+    is out, with a note. `begin(candidate, epochs)` is told of each trial and may return an observer
+    for it.
     """
     short = settings.but(
         pretrain_epochs=min(settings.pretrain_epochs, TRIAL_PRETRAIN),
         epochs=min(settings.epochs, TRIAL_EPOCHS),
     )
+    splits = [split]
+    if len(split.val) < ENOUGH:
+        splits.append(exchanged(split, graph.labels))
+    budget = len(splits) * (short.pretrain_epochs + short.epochs)
     trials = []
     for entry in entries:
-        observe = begin(entry, short.pretrain_epochs + short.epochs) if begin else None
-        model = entry.build(graph, seed=seed, device=device)
+        observe = begin(entry, budget) if begin else None
+        records = []
         try:
-            record = train(model, graph, split, short, seed=seed, observe=observe)
+            for part in splits:
+                model = entry.build(graph, seed=seed, device=device)
+                records.append(train(model, graph, part, short, seed=seed, observe=observe))
         except BeliefOverflowError as error:
             trials.append(Trial(entry, float("-inf"), str(error)))
             continue
-        trials.append(Trial(entry, _score(record), _note(record)))
+        score = float(np.mean([_score(record) for record in records]))
+        trials.append(Trial(entry, score, _note(records[0])))
     return sorted(trials, key=lambda trial: -trial.score)
 
 

@@ -80,6 +80,21 @@ def per_class_split(
     return _gathered(parts)
 
 
+def exchanged(split: Split, labels: np.ndarray) -> Split:
+    """The split with other validation nodes: they come from the training nodes, and go there.
+
+    Every class keeps its numbers; a validation node stays one only where its class has too few
+    training nodes to replace it.
+    """
+    parts: tuple[list[np.ndarray], ...] = ([], [], [split.test])
+    for c in np.unique(labels[np.concatenate([split.train, split.val])]):
+        train, val = (part[labels[part] == c] for part in (split.train, split.val))
+        nodes = np.concatenate([train, val])
+        parts[1].append(nodes[: len(val)])
+        parts[0].append(nodes[len(val) :])
+    return _gathered(parts)
+
+
 def _shuffled_classes(labels: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
     classes = np.unique(labels[labels >= 0])
     return [rng.permutation(np.flatnonzero(labels == c)) for c in classes]
