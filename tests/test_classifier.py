@@ -309,7 +309,8 @@ def test_not_fitted(graph):
 # -- choosing ----------------------------------------
 
 
-def test_auto_chooses_by_validation_score_and_says_how(graph, split):
+def test_auto_chooses_by_validation_score_and_says_how(graph, split, monkeypatch):
+    monkeypatch.setattr("cpgnn.auto.ENOUGH", 0)  # one trial for each
     begun = []
     fitted = CPGNNClassifier(**FAST).fit(
         graph, split=split, begin=lambda name, epochs: begun.append((name, epochs))
@@ -320,9 +321,9 @@ def test_auto_chooses_by_validation_score_and_says_how(graph, split):
     assert sorted(trials["candidate"]) == sorted(names)
     assert trials["score"].is_monotonic_decreasing
     assert str(fitted.architecture_) == trials["candidate"][0]
-    assert begun[:-1] == [(f"trying {name}", 40) for name in names]
-    assert begun[-1] == (trials["candidate"][0], 40)
-    assert fitted.validation_score_ == trials["score"][0]  # the budgets are equal here
+    assert begun[:-1] == [(f"trying {name}", 20) for name in names]
+    assert begun[-1] == (trials["candidate"][0], 20)
+    assert fitted.validation_score_ == trials["score"][0]  # and so are the budgets
 
 
 def test_an_observer_follows_the_fit(graph):
