@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -270,9 +270,14 @@ def gradients(loss: Tensor, weights: Sequence[Tensor]) -> list[Tensor | None]:
     What `torch.autograd.grad` calls after its checks, which take 6 % of an epoch on a small graph.
     """
     run = torch.autograd.Variable._execution_engine.run_backward
-    one = torch.ones((), dtype=loss.dtype, device=loss.device)
-    grads = run((loss,), (one,), False, False, tuple(weights), True, accumulate_grad=False)
+    one = (_one(loss.dtype, loss.device),)
+    grads = run((loss,), one, False, False, tuple(weights), True, accumulate_grad=False)
     return [None if grad is None else grad.contiguous() for grad in grads]
+
+
+@cache
+def _one(dtype: torch.dtype, device: torch.device) -> Tensor:
+    return torch.ones((), dtype=dtype, device=device)
 
 
 def _scores(score: Score, logits: Tensor, target: Target) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from cpgnn.dense import by_columns, first_order
+from cpgnn.dense import by_rows, first_order
 from cpgnn.sparse import SparseOperator, product
 
 
@@ -64,17 +64,17 @@ class _Step(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         AB, H_bar = ctx.saved_tensors
         trained = ctx.A.transpose.shape[1]
-        G = grad[:trained].t().contiguous()
-        to_H = (G @ AB[:trained]).t() if ctx.needs_input_grad[4] else None
+        G = by_rows(grad[:trained])
+        to_H = AB[:trained].t() @ G if ctx.needs_input_grad[4] else None
         if not ctx.needs_input_grad[2]:
             return None, None, None, None, to_H, None
-        to_B = by_columns(product(ctx.A.transpose, (H_bar @ G).t()))
+        to_B = H_bar @ product(ctx.A.transpose, G).t()
         if ctx.first:
             return None, None, _added(to_B, ctx.rows, G).t(), None, to_H, None
-        to_B_0 = _added(G.new_zeros(len(G), ctx.width), ctx.rows, G)
+        to_B_0 = _added(G.new_zeros(G.shape[1], ctx.width), ctx.rows, G)
         return None, None, to_B_0.t(), to_B.t(), to_H, None
 
 
 def _added(to: Tensor, rows: Tensor | None, G: Tensor) -> Tensor:
-    """G [c, r] added in place to the columns `rows` of `to` [c, s]."""
-    return to.add_(G) if rows is None else to.index_add_(1, rows[: G.shape[1]], G)
+    """G [r, c] added in place to the columns `rows` of `to` [c, s]."""
+    return to.add_(G.t()) if rows is None else to.index_add_(1, rows[: len(G)], G.t())
