@@ -2,9 +2,9 @@
 
 The validation nodes of a split are cut in two. One half chooses the epoch, the other scores it;
 the halves swap from split to split. No test label is read. Appends to results/tuning.jsonl and can
-be stopped and resumed; prints the mean score of every variant, paired against `base`.
+be stopped and resumed; prints the mean score of every variant, paired against `default`.
 
-    CPGNN_DATA=… python tuning.py [--splits 4] [--methods mlp-1,mlp-2] [--only base,lr-0.05]
+    CPGNN_DATA=… python tuning.py [--splits 4] [--methods mlp-1,mlp-2] [--only default,lr-0.05]
 """
 
 from __future__ import annotations
@@ -32,21 +32,19 @@ DATASETS = ("texas", "chameleon", "citeseer", "cora")
 
 @dataclass(frozen=True)
 class Variant:
-    """What it changes in the architecture and in `BASE`."""
+    """What it changes in the architecture and in preset `default`."""
 
     architecture: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-BASE = preset("default").but(ties="prior")
 VARIANTS = {
-    "base": Variant(),
+    "default": Variant(),
     "lr-0.03": Variant(settings={"learning_rate": 0.03}),
     "lr-0.05": Variant(settings={"learning_rate": 0.05}),
     "decay-1e-4": Variant(settings={"prior_weight_decay": 1e-4}),
     "decay-2e-3": Variant(settings={"prior_weight_decay": 2e-3}),
     "dropout-0.5": Variant(architecture={"dropout": 0.5}),
-    "ties-propagation": Variant(settings={"ties": "propagation"}),
     "edge-weighting": Variant(settings={"weighting": "edge"}),
 }
 
@@ -68,7 +66,7 @@ def run(dataset: str, setting: str, method: str, name: str, number: int) -> dict
         split = per_class_split(graph.labels, seed=number)
     choosing, scoring = halves(split, graph.labels, number)
     prior, layers = method.split("-")
-    settings = BASE.but(**variant.settings)
+    settings = preset("default").but(**variant.settings)
     graph = FeatureScaler.fit(graph, settings.feature_scaling)(graph)
     architecture = Architecture(prior, int(layers), **variant.architecture)  # type: ignore[arg-type]
     model = architecture.build(graph, seed=number)
@@ -108,7 +106,7 @@ def main() -> None:
 
 
 def summary(store: ResultStore) -> str:
-    """Mean difference to `base` in points, over all runs that have their pair."""
+    """Mean difference to `default` in points, over all runs that have their pair."""
     names = ("dataset", "setting", "method", "variant", "split")
     rows = [
         dict(zip(names, key.split("/"), strict=True)) | {"score": line["score"]}
@@ -117,7 +115,7 @@ def summary(store: ResultStore) -> str:
     table = pd.DataFrame(rows).pivot(
         index=["dataset", "setting", "method", "split"], columns="variant", values="score"
     )
-    paired = table.sub(table["base"], axis=0)
+    paired = table.sub(table["default"], axis=0)
     lines = [f"{'variant':<16}{'mean':>8}{'std error':>11}{'pairs':>7}"]
     for name in paired.columns:
         d = paired[name].dropna()

@@ -134,7 +134,7 @@ def test_among_equals_the_first_wins_and_the_prior_alone_is_noted():
     graph = planted(n=60, signal=8.0)  # everybody is right on every validation node
     split = stratified_split(graph.labels, test=0.3)
     entries = [Architecture("mlp", 2, hidden=8), Architecture("mlp", 1, hidden=8)]
-    trials = choose(entries, graph, split, SHORT.but(pretrain_epochs=60, ties="prior"))
+    trials = choose(entries, graph, split, SHORT.but(pretrain_epochs=60))
     assert [trial.score for trial in trials] == [1.0, 1.0]
     assert [trial.architecture for trial in trials] == entries
     assert {trial.note for trial in trials} == {"prior alone was best"}

@@ -158,8 +158,7 @@ def test_the_matrix_is_reported_as_the_preset_says(name, graph, split):
 
 def test_the_prior_alone_reports_the_initial_estimate():
     easy = planted(n=60, signal=8.0)
-    budget = {"pretrain_epochs": 80, "epochs": 3}
-    fitted = CPGNNClassifier("mlp", 2, preset="authors", hidden=8, **budget).fit(easy)
+    fitted = CPGNNClassifier("mlp", 2, hidden=8, pretrain_epochs=80, epochs=3).fit(easy)
     assert fitted.num_layers_ == 0
     assert fitted.kept_.phase == 1
     assert fitted.compatibility_ is fitted.initial_compatibility_

@@ -94,8 +94,7 @@ def test_the_folder_holds_json_and_safetensors_and_its_version(folder):
 
 def test_a_model_whose_prior_won_stays_a_prior(tmp_path):
     easy = planted(n=60, signal=8.0)
-    budget = {"pretrain_epochs": 80, "epochs": 3}
-    fitted = CPGNNClassifier("mlp", 2, preset="authors", hidden=8, **budget).fit(easy)
+    fitted = CPGNNClassifier("mlp", 2, hidden=8, pretrain_epochs=80, epochs=3).fit(easy)
     assert fitted.num_layers_ == 0
     fitted.save(tmp_path / "model")
     loaded = CPGNNClassifier.load(tmp_path / "model", easy)

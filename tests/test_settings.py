@@ -19,7 +19,6 @@ TABLE = {
     "pretrain_epochs": (400, 400, 400),
     "epochs": (1600, 1600, 1600),
     "patience": (None, None, 600),
-    "ties": ("prior", "prior", "propagation"),
     "weighting": ("edge", "node", "node"),
     "init_H": ("estimate", "estimate", "estimate"),
     "restart": ("best", "best with features", "best"),

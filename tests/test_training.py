@@ -123,10 +123,6 @@ class Reference:
         names = ["W_1", "W_2"] + (["H"] if phase == 2 else [])
         self.adam.step(self.w, {name: w[name].grad for name in names})
 
-    def wins_ties(self):
-        """Phase 2 wins a tie against phase 1 if it is to, never against an epoch of its own."""
-        return self.kept[0] == 1 and self.settings.ties == "propagation"
-
     def offer(self, phase, epoch):
         if not len(self.split.val):
             return
@@ -134,7 +130,7 @@ class Reference:
         if (
             self.kept is None
             or score > self.kept[2]
-            or (score == self.kept[2] and (phase == 1 or self.wins_ties()))
+            or (phase == 1 and score == self.kept[2])  # ties: later in phase 1, never in phase 2
         ):
             self.kept = (phase, epoch, score, dict(self.w), self.adam.copy())
 
@@ -326,28 +322,17 @@ def test_the_kept_weights_have_the_kept_score_and_none_is_better(select_by, drop
 
 
 def test_when_the_prior_cannot_be_beaten_the_model_is_the_prior():
-    """Validation is perfect in phase 1; a tie does not count as better if it is not to."""
+    """Validation is perfect in phase 1; a tie does not count as better."""
     graph = planted(n=90, signal=6.0)
     split = stratified_split(graph.labels, test=0.5)
     model = model_for(graph, K=2)
-    record = train(model, graph, split, SHORT.but(pretrain_epochs=60, ties="prior"))
+    record = train(model, graph, split, SHORT.but(pretrain_epochs=60))
     assert record.kept.score == 1.0
     assert record.phase == record.kept.phase == 1
     assert record.kept.epoch == 60  # among equals, the last of phase 1
     assert model.num_layers == 0
     assert torch.equal(model(graph), model.prior(graph))
     assert record.initial_compatibility is not None
-
-
-def test_a_tie_between_the_phases_goes_to_propagation():
-    graph = planted(n=90, signal=6.0)
-    split = stratified_split(graph.labels, test=0.5)
-    model = model_for(graph, K=1)
-    record = train(model, graph, split, SHORT.but(pretrain_epochs=60))
-    perfect = [epoch for epoch in record.epochs if epoch.score == 1.0]
-    assert {epoch.phase for epoch in perfect} == {1, 2}
-    assert record.kept == next(epoch for epoch in perfect if epoch.phase == 2 and epoch.epoch)
-    assert model.num_layers == 1
 
 
 def test_without_validation_nodes_the_last_epoch_is_kept():

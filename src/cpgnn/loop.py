@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -62,8 +62,6 @@ class Optimizer(Protocol):
 Observer = Callable[[Epoch], None]
 StopRule = Callable[[Epoch, Callable[[], float]], bool]
 """Asked after every epoch, with a way to the validation loss: is it enough?"""
-Ties = Literal["earlier", "later", "later phase"]
-"""Which of equally good epochs is kept."""
 KeepRule = Callable[[Epoch, Callable[[], float]], bool]
 """Asked after every epoch, before the stop rule: is this the one to keep so far?"""
 
@@ -160,16 +158,11 @@ class Best:
         self._live: list[Tensor] = []
         self._copy: list[Tensor] = []
 
-    def offer(self, epoch: Epoch, live: Callable[[], list[Tensor]], ties: Ties) -> None:
-        """Takes an epoch that is better than the one kept, or as good where `ties` says so."""
-        kept = self.epoch
-        if kept is None:
-            better = True
-        elif epoch.score == kept.score:
-            better = ties == "later" or (ties == "later phase" and epoch.phase > kept.phase)
-        else:
-            better = epoch.score > kept.score
-        if better:
+    def offer(self, epoch: Epoch, live: Callable[[], list[Tensor]], *, later_wins: bool) -> None:
+        """Takes an epoch that is better than the one kept, or as good if the later one wins."""
+        score = -np.inf if self.epoch is None else self.epoch.score
+        tied = later_wins and epoch.score == score
+        if self.epoch is None or epoch.score > score or tied:
             self.take(epoch, live)
 
     def take(self, epoch: Epoch, live: Callable[[], list[Tensor]]) -> None:
@@ -204,7 +197,7 @@ def descend(
     stop: StopRule | None = None,
     keep: KeepRule | None = None,
     keep_moments: bool = False,
-    ties: Ties = "earlier",
+    later_wins: bool = False,
     first_competes: bool = False,
     observe: Observer | None = None,
 ) -> None:
@@ -248,7 +241,7 @@ def descend(
                 if keep(epoch, validation_loss):
                     best.take(epoch, live)
             elif validated or last:
-                best.offer(epoch, live, ties if validated else "later")
+                best.offer(epoch, live, later_wins=later_wins or not validated)
             if observe is not None:
                 observe(epoch)
             if stop is not None and stop(epoch, validation_loss):

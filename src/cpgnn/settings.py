@@ -34,8 +34,6 @@ class Settings:
     """Epochs end to end. 0 is the ablation "after init": the model right after H̄₀."""
     patience: int | None = 600
     """End phase 2 after so many of its epochs without a better one. Phase 1 always runs."""
-    ties: Literal["prior", "propagation"] = "propagation"
-    """Which phase wins when the best epochs of both are equally good on the validation nodes."""
     weighting: Weighting = "node"
     """Whether every edge or every labelled node counts once in Ĥ."""
     init_H: Literal["estimate", "glorot"] = "estimate"
@@ -60,7 +58,6 @@ class Settings:
             check_count("'patience'", self.patience, least=1)
         _at_least(self, 0, "prior_weight_decay", "centering_weight")
         _at_least(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
-        _one_of(self, "ties", "prior", "propagation")
         _one_of(self, "weighting", "edge", "node")
         _one_of(self, "init_H", "estimate", "glorot")
         _one_of(self, "restart", "best", "best with features", "never")
@@ -93,17 +90,10 @@ def _one_of(settings: Settings, name: str, *values: Any) -> None:
 
 PRESETS: dict[str, Settings] = {
     "default": Settings(),
-    "paper": Settings(
-        preset="paper",
-        patience=None,
-        ties="prior",
-        weighting="edge",
-        feature_scaling="rows",
-    ),
+    "paper": Settings(preset="paper", patience=None, weighting="edge", feature_scaling="rows"),
     "authors": Settings(
         preset="authors",
         patience=None,
-        ties="prior",
         regularizer_factor=2.0,
         restart="best with features",
         recalibrate=False,

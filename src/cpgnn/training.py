@@ -87,7 +87,7 @@ def train(
                 epochs=settings.pretrain_epochs + (settings.epochs if only_prior else 0),
                 score=score,
                 keep_moments=True,
-                ties="later",
+                later_wins=True,
                 observe=seen,
             )
         if not only_prior:
@@ -125,7 +125,7 @@ def _end_to_end(
     score: Score,
     observe: Observer,
 ) -> Best:
-    """Phase 2. To win it must be better than phase 1, or as good if `settings.ties` says so."""
+    """Phase 2. It must be strictly better than phase 1 to win, unless it is not to be compared."""
     factor = settings.regularizer_factor
     optimizer.param_groups[0]["weight_decay"] = 2 * settings.prior_weight_decay * factor
     eta = settings.centering_weight * factor
@@ -145,7 +145,6 @@ def _end_to_end(
             score=score,
             regularize=(lambda: add_centering_gradient(model.H_bar, eta)) if penalised else None,
             stop=None if patience is None else Patience(patience),
-            ties="later phase" if settings.ties == "propagation" else "earlier",
             first_competes=settings.epochs == 0,
             observe=observe,
         )

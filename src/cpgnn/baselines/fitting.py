@@ -70,7 +70,7 @@ def train_baseline(
             schedule=schedule,
             stop=stop,
             keep=keep,
-            ties="later",
+            later_wins=True,
             observe=seen,
         )
     best.restore()
