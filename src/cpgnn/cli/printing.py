@@ -265,17 +265,17 @@ def print_demo(demo: Demo, picture: Path, report: Path) -> None:
     show(to, made)
     names = [str(name) for name in graph.class_names]
     matrices = {
-        "True H": demo.true,
+        "Truth": demo.true,
         "Initial estimate": demo.initial,
-        "Learned by CPGNN": demo.learned,
+        "Found by CPGNN": demo.found,
     }
     side_by_side = Table.grid(padding=(0, 3))
     side_by_side.add_row(*(percent_table(title, H, names) for title, H in matrices.items()))
     show(to, side_by_side)
     to.print(
-        "H_ij in percent: how likely an edge of class i leads to class j. "
+        "Which classes connect: percent of the edges of a class that lead to each class. "
         f"Mean error per cell: {compatibility_error(demo.initial, demo.true):.3f} at the start, "
-        f"{compatibility_error(demo.learned, demo.true):.3f} learned."
+        f"{compatibility_error(demo.found, demo.true):.3f} in the end."
     )
     to.print(f"Picture: {escape(str(picture))}, report: {escape(str(report))}")
 
