@@ -1,6 +1,7 @@
 """Which of several configurations a cell reports: the one validation chose, and what that spares.
 
-All configurations run on the first `chosen_on` splits of a cell, only the chosen one on the rest.
+All configurations run on the first splits of a cell (`Experiment.num_choosing` says how many),
+only the chosen one on the rest.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ def tried(
     return grouped
 
 
-def chosen(experiment: Experiment, configurations: Mapping[str, BySplit]) -> str | None:
+def chosen(num_choosing: int, configurations: Mapping[str, BySplit]) -> str | None:
     """The best mean validation accuracy on those of the first splits that all have; None: none."""
-    first = set(range(experiment.chosen_on))
+    first = set(range(num_choosing))
     common = first.intersection(*(set(by_split) for by_split in configurations.values()))
     if not common:
         return None
@@ -43,17 +44,22 @@ def chosen(experiment: Experiment, configurations: Mapping[str, BySplit]) -> str
 
 
 def needed(experiment: Experiment, jobs: list[Job], results: Mapping[str, Result]) -> list[Job]:
-    """The jobs without those whose configuration lost on the first `chosen_on` splits."""
-    first = set(range(experiment.chosen_on))
-    winners = {
-        place: chosen(experiment, configurations)
-        for place, configurations in tried(experiment, results).items()
-        if all(first <= set(by_split) for by_split in configurations.values())
-    }
+    """The jobs without those whose configuration lost on the splits that choose."""
+    winners = {}
+    for place, configurations in tried(experiment, results).items():
+        first = choosing(experiment, place)
+        if all(set(range(first)) <= set(by_split) for by_split in configurations.values()):
+            winners[place] = chosen(first, configurations)
     return [
         job
         for job in jobs
-        if job.split in first
+        if job.split < choosing(experiment, job.place)
         or job.place not in winners
         or winners[job.place] == str(job.configuration)
     ]
+
+
+def choosing(experiment: Experiment, place: tuple[str, ...]) -> int:
+    """How many splits choose in a cell (setting, data set, method, preset)."""
+    _, dataset, method, _ = place
+    return experiment.num_choosing(dataset, method)

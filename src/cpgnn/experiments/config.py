@@ -86,7 +86,7 @@ class Experiment:
     """For each setting (features, featureless): which splits, and how many."""
     methods: tuple[Method, ...]
     fewer: tuple[dict[str, Any], ...]
-    """Cells with fewer splits because one run is dear."""
+    """Cells with fewer splits, or fewer that choose, because one run is dear."""
     published: dict[str, dict[str, dict[str, list[float]]]]
     """setting → data set → method → [mean, std]."""
     published_title: str
@@ -103,10 +103,17 @@ class Experiment:
         return self.generator is not None
 
     def num_splits(self, setting: str, dataset: str, method: str) -> int:
+        return int(self._exception(dataset, method).get("splits", self.settings[setting]["splits"]))
+
+    def num_choosing(self, dataset: str, method: str) -> int:
+        """How many splits choose among the configurations of this cell."""
+        return int(self._exception(dataset, method).get("chosen_on", self.chosen_on))
+
+    def _exception(self, dataset: str, method: str) -> dict[str, Any]:
         for exception in self.fewer:
             if dataset in exception["datasets"] and method in exception["methods"]:
-                return int(exception["splits"])
-        return int(self.settings[setting]["splits"])
+                return exception
+        return {}
 
     def jobs(self) -> Iterator[Job]:
         """All trainings, split by split, so that every cell of the table grows evenly."""

@@ -18,7 +18,7 @@ from cpgnn.architecture import Architecture
 from cpgnn.baselines import Recipe, train_baseline
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.datasets import Dataset, load_dataset
-from cpgnn.experiments.choice import needed
+from cpgnn.experiments.choice import choosing, needed
 from cpgnn.experiments.config import Experiment, Job, load_experiment
 from cpgnn.experiments.matrices import matrix_record
 from cpgnn.experiments.store import ResultStore
@@ -79,8 +79,8 @@ def run_jobs(
 
 
 def _stages(experiment: Experiment, jobs: list[Job]) -> tuple[list[Job], list[Job]]:
-    choosing = [job for job in jobs if job.split < experiment.chosen_on]
-    return choosing, [job for job in jobs if job.split >= experiment.chosen_on]
+    early = [job for job in jobs if job.split < choosing(experiment, job.place)]
+    return early, [job for job in jobs if job.split >= choosing(experiment, job.place)]
 
 
 def _results(jobs: list[Job], workers: int) -> Iterator[dict[str, Any]]:

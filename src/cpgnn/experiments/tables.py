@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cpgnn.experiments.choice import BySplit, chosen, tried
+from cpgnn.experiments.choice import BySplit, choosing, chosen, tried
 from cpgnn.experiments.config import Experiment, load_experiment
 from cpgnn.experiments.matrices import error_table
 from cpgnn.experiments.store import ResultStore, committed_results
@@ -49,7 +49,7 @@ def cells(experiment: Experiment, folder: Path | None = None) -> dict[tuple[str,
     return {
         place: _cell(configurations[name])
         for place, configurations in tried(experiment, store.read()).items()
-        if (name := chosen(experiment, configurations)) is not None
+        if (name := chosen(choosing(experiment, place), configurations)) is not None
     }
 
 
