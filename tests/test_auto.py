@@ -7,9 +7,10 @@ import pytest
 
 from cpgnn import auto
 from cpgnn.architecture import Architecture
-from cpgnn.auto import CANDIDATES, candidates, choose
+from cpgnn.auto import CANDIDATES, Trial, candidates, choose
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
+from cpgnn.loop import Epoch, Training
 from cpgnn.selection import Split, exchanged, stratified_split
 from cpgnn.settings import Settings
 from cpgnn.training import train
@@ -107,14 +108,34 @@ def test_every_trial_is_a_training_of_its_own_on_the_short_budget(monkeypatch, f
     assert len(epochs) == 2 * 13 * len(splits)
     by_hand = {}
     for entry in entries:
-        scores = []
+        kept, means = [], []
         for part in splits:
             model = entry.build(graph, seed=3)
             record = train(model, graph, part, SHORT.but(pretrain_epochs=6, epochs=7), seed=3)
-            scores.append(record.kept.score)
-        by_hand[entry] = pytest.approx(sum(scores) / len(scores))
-    assert {trial.architecture: trial.score for trial in trials} == by_hand
-    assert trials[0].score >= trials[1].score
+            kept.append(record.kept.score)
+            means.append(sum(epoch.score for epoch in record.epochs) / 13)
+        by_hand[entry] = pytest.approx((np.mean(kept), np.mean(means)))
+    assert {trial.architecture: (trial.score, trial.mean) for trial in trials} == by_hand
+    assert trials[0].score + trials[0].mean >= trials[1].score + trials[1].mean
+
+
+def test_one_lucky_epoch_does_not_decide(monkeypatch):
+    """Steady at 0.8 ranks before 0.5 with one epoch at 0.85."""
+    lucky, steady = Architecture("mlp", 1, hidden=4), Architecture("mlp", 2, hidden=4)
+    scores = {1: [0.5, 0.5, 0.85, 0.5], 2: [0.8, 0.8, 0.8, 0.8]}
+
+    def recorded(model, *rest, **named):
+        record = Training()
+        record.epochs += [Epoch(2, i, 0.0, 1.0, s) for i, s in enumerate(scores[model.num_layers])]
+        record.kept = max(record.epochs, key=lambda epoch: epoch.score)
+        return record
+
+    monkeypatch.setattr(auto, "train", recorded)
+    graph = planted(n=40)
+    trials = choose([lucky, steady], graph, stratified_split(graph.labels), SHORT)
+    assert [trial.architecture for trial in trials] == [steady, lucky]
+    assert [trial.score for trial in trials] == pytest.approx([0.8, 0.85])
+    assert [trial.mean for trial in trials] == pytest.approx([0.8, 2.35 / 4])
 
 
 def test_the_budget_of_the_settings_is_not_exceeded():
@@ -130,14 +151,15 @@ def test_the_budget_of_the_settings_is_not_exceeded():
     assert most == [2 * 5]
 
 
-def test_among_equals_the_first_wins_and_the_prior_alone_is_noted():
-    graph = planted(n=60, signal=8.0)  # everybody is right on every validation node
-    split = stratified_split(graph.labels, test=0.3)
+def test_among_equals_the_first_wins_and_the_prior_alone_is_noted(monkeypatch):
+    record = Training()
+    record.epochs += [Epoch(1, 1, 0.0, 1.0, 0.5), Epoch(1, 2, 0.0, 1.0, 1.0)]
+    record.kept = record.epochs[1]
+    monkeypatch.setattr(auto, "train", lambda *args, **named: record)
+    graph = planted(n=40)
     entries = [Architecture("mlp", 2, hidden=8), Architecture("mlp", 1, hidden=8)]
-    trials = choose(entries, graph, split, SHORT.but(pretrain_epochs=60))
-    assert [trial.score for trial in trials] == [1.0, 1.0]
-    assert [trial.architecture for trial in trials] == entries
-    assert {trial.note for trial in trials} == {"prior alone was best"}
+    trials = choose(entries, graph, stratified_split(graph.labels), SHORT)
+    assert trials == [Trial(entry, 1.0, 0.75, "prior alone was best") for entry in entries]
 
 
 def test_overflow_loses_with_its_message():

@@ -49,11 +49,19 @@ costs the whole graph where one layer costs a part."""
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate and what its short training reached on validation nodes (a mean, if twice)."""
+    """One candidate and its validation scores on the short budget (a mean, if it ran twice)."""
 
     architecture: Architecture
     score: float
+    """Of the best epoch."""
+    mean: float
+    """Over all epochs: the best of 400 on a few validation nodes is partly luck."""
     note: str = ""
+
+    @property
+    def merit(self) -> float:
+        """What the candidates are ranked by."""
+        return self.score + self.mean
 
 
 def candidates(
@@ -106,7 +114,7 @@ def choose(
     device: str = "cpu",
     begin: Callable[[Architecture, int], Observer | None] | None = None,
 ) -> list[Trial]:
-    """A trial of every candidate on the short budget, best first.
+    """A trial of every candidate on the short budget, best first: by best epoch + mean of all.
 
     Where validation nodes are few, a trial is two: see `ENOUGH`. A candidate whose beliefs overflow
     is out, with a note. `begin(candidate, epochs)` is told of each trial and may return an observer
@@ -129,16 +137,14 @@ def choose(
                 model = entry.build(graph, seed=seed, device=device)
                 records.append(train(model, graph, part, short, seed=seed, observe=observe))
         except BeliefOverflowError as error:
-            trials.append(Trial(entry, float("-inf"), str(error)))
+            trials.append(Trial(entry, float("-inf"), float("-inf"), str(error)))
             continue
-        score = float(np.mean([_score(record) for record in records]))
-        trials.append(Trial(entry, score, _note(records[0])))
-    return sorted(trials, key=lambda trial: -trial.score)
+        trials.append(_trial(entry, records))
+    return sorted(trials, key=lambda trial: -trial.merit)
 
 
-def _score(record: Training) -> float:
-    return record.kept.score if record.kept else float("-inf")
-
-
-def _note(record: Training) -> str:
-    return "prior alone was best" if record.phase == 1 else ""
+def _trial(entry: Architecture, records: list[Training]) -> Trial:
+    kept = [record.kept.score if record.kept else float("-inf") for record in records]
+    means = [np.mean([epoch.score for epoch in record.epochs] or kept) for record in records]
+    note = "prior alone was best" if records[0].phase == 1 else ""
+    return Trial(entry, float(np.mean(kept)), float(np.mean(means)), note)

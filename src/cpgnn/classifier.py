@@ -29,6 +29,7 @@ from cpgnn.selection import Split, check_share, stratified_split
 from cpgnn.settings import Settings, preset
 from cpgnn.training import estimated_compatibility, train
 
+TRIAL_COLUMNS = ["candidate", "score", "mean", "note"]
 Begin = Callable[[str, int], Observer | None]
 """Told of every piece of training (its name, its epochs at most); may return an observer."""
 
@@ -71,7 +72,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     history_ : DataFrame, one row an epoch
     H_bars_ : H̄ at every tenth epoch of the second phase (not kept by `save`)
     feature_names_in_ : names of the features, where the graph had some; later graphs are matched
-    trials_ : DataFrame of the candidates and their validation scores
+    trials_ : DataFrame of the candidates, the best first: `score` of the best epoch, `mean` of all
     validation_score_ : score of the kept epoch
     """
 
@@ -204,7 +205,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 num_classes=graph.num_classes,
                 normalization=self.normalization,
             )
-            self.trials_ = pd.DataFrame(columns=["candidate", "score", "note"])
+            self.trials_ = pd.DataFrame(columns=TRIAL_COLUMNS)
             return None, model.to(self.device)
         entries = candidates(graph, split, self._like(), self.prior, self.num_layers)
         best = entries[0]
@@ -228,8 +229,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
             best = trials[0].architecture
         self.trials_ = pd.DataFrame(
-            [(str(t.architecture), t.score, t.note) for t in trials],
-            columns=["candidate", "score", "note"],
+            [(str(t.architecture), t.score, t.mean, t.note) for t in trials],
+            columns=TRIAL_COLUMNS,
         )
         return best, best.build(graph, seed=self.seed, device=self.device)
 
