@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-CPGNN = [sys.executable, "-c", "from cpgnn.cli import main; main()"]
+CPGNN = [sys.executable, "-m", "cpgnn"]
 FILES = ("fit", "edges.csv", "--labels", "labels.csv", "--features", "features.csv")
 FIT = (*FILES, "--prior", "mlp", "--layers", "1")
 
