@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from cpgnn.architecture import Architecture, PriorKind
-from cpgnn.auto import candidates, choose
+from cpgnn.auto import ENOUGH, candidates, choose
 from cpgnn.border import Matrix, as_array
 from cpgnn.calibration import calibration_nodes, fit_temperature, softmax
 from cpgnn.compatibility import recover_compatibility
@@ -26,6 +26,7 @@ from cpgnn.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.loop import Observer
 from cpgnn.model import CPGNN
 from cpgnn.selection import Split, check_share, stratified_split
+from cpgnn.self_training import MAX_NODES, self_trained
 from cpgnn.settings import Settings, preset
 from cpgnn.training import estimated_compatibility, train
 
@@ -53,6 +54,9 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     calibrate : bool
         Keep some validation nodes (`calibration_nodes`) from the choice of the epoch and set the
         temperature of `predict_proba` with them.
+    self_training : bool
+        With prior="auto" and few labels: train the chosen model a second time, with the surest half
+        of its predictions of every class as labels beside the known ones (`cpgnn.self_training`).
     seed : int
         Everything random comes from it: the split, the weights, dropout.
     device : str
@@ -72,6 +76,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     history_ : DataFrame, one row an epoch
     H_bars_ : H̄ at every tenth epoch of the second phase (not kept by `save`)
     feature_names_in_ : names of the features, where the graph had some; later graphs are matched
+    self_trained_ : how many predictions served as labels in a second training; 0: there was none
     trials_ : DataFrame of the candidates, the best first: `score` of the best epoch, `mean` of all
     validation_score_ : score of the kept epoch
     """
@@ -92,6 +97,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         positive: Any = None,
         validation: float = 0.2,
         calibrate: bool = False,
+        self_training: bool = True,
         seed: int = 0,
         device: str = "cpu",
     ) -> None:
@@ -108,6 +114,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.positive = positive
         self.validation = validation
         self.calibrate = calibrate
+        self.self_training = self_training
         self.seed = seed
         self.device = device
 
@@ -149,6 +156,18 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         name = str(self.architecture_ or "custom prior")
         observe = begin(name, settings.pretrain_epochs + settings.epochs)
         record = train(model, scaled, choosing, settings, seed=self.seed, observe=observe)
+        self.self_trained_ = 0
+        if self._has_few_labels(scaled, choosing, settings) and self.architecture_ is not None:
+            model, record, self.self_trained_ = self_trained(
+                model,
+                record,
+                self.architecture_.build(scaled, seed=self.seed, device=self.device),
+                scaled,
+                choosing,
+                settings,
+                seed=self.seed,
+                observe=begin(f"{name} again", settings.pretrain_epochs + settings.epochs),
+            )
         self.model_, self.settings_, self.split_, self.graph_ = model, settings, split, graph
         self.classes_ = as_array(graph.class_names)
         self.nodes_ = graph.fingerprint()
@@ -233,6 +252,17 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             columns=TRIAL_COLUMNS,
         )
         return best, best.build(graph, seed=self.seed, device=self.device)
+
+    def _has_few_labels(self, graph: Graph, split: Split, settings: Settings) -> bool:
+        """Whether sure predictions shall serve as labels.
+
+        Not where one class is looked for or the classes are weighted: what is sure is mostly of
+        the common classes.
+        """
+        wanted = self.self_training and self.prior == "auto" and self.preset == "default"
+        plain = self.positive is None and settings.class_weight is None
+        few = 0 < len(split.val) < ENOUGH and graph.num_nodes <= MAX_NODES
+        return wanted and plain and settings.select_by == "accuracy" and few
 
     def _read_compatibility(self) -> None:
         """The learned matrix as people read it, and how often edges join which classes."""

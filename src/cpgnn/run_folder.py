@@ -302,6 +302,7 @@ def summary(run: Run) -> dict[str, Any]:
             "test": len(run.split.test),
         },
         "kept_epoch": None if kept is None else asdict(kept),
+        "self_trained": classifier.self_trained_,
         "trials": [
             {key: _finite(value) for key, value in row.items()}
             for row in classifier.trials_.to_dict("records")

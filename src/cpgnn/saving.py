@@ -75,6 +75,7 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "scaling": scaler.kind,
         "validation_score": classifier.validation_score_,
         "temperature": classifier.temperature_,
+        "self_trained": classifier.self_trained_,
         "edge_frequency": {
             "confidence": classifier.edge_frequency_interval_.confidence,
             "method": classifier.edge_frequency_interval_.method,
@@ -151,6 +152,7 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         )
         classifier.edge_frequency_ = classifier.edge_frequency_interval_.share
         classifier.temperature_ = float(config["temperature"])
+        classifier.self_trained_ = int(config.get("self_trained", 0))
         classifier.calibration_ = arrays["calibration"]
         classifier.split_ = Split(*(arrays[f"split.{part}"] for part in ("train", "val", "test")))
         classifier.nodes_ = str(config["nodes"])

@@ -174,6 +174,8 @@ def _model_line(run: Run) -> str:
     line = str(classifier.architecture_)
     if classifier.num_layers_ == 0:
         line += "; its prior alone was best on the validation nodes, so no propagation is used"
+    if classifier.self_trained_:
+        line += f"; trained again with {classifier.self_trained_:,} sure predictions as labels"
     if run.refitted:
         line += "; refitted on all labels (scores are from before)"
     return line
