@@ -144,6 +144,24 @@ def test_auto_names_its_choice_and_its_trials(cpgnn, files):
     assert f"Model: {trials[0]['candidate']}" in done.out
 
 
+def test_auto_says_how_many_predictions_it_learned_from(cpgnn, files):
+    """Three classes: with two, one of them is what people look for, and nothing is predicted."""
+    labels = pd.read_csv("labels.csv", dtype=str)
+    labels["label"] = [("buyer", "seller", "broker")[i % 3] for i in range(len(labels))]
+    labels.to_csv("labels.csv", index=False)
+    words = ("fit", "edges.csv", "--labels", "labels.csv", "--features", "features.csv")
+    done = cpgnn(*words, "--epochs", "20", "--out", "run")
+    assert done.code == 0, done.err
+    count = json.loads((files / "run/metrics.json").read_text())["self_trained"]
+    assert 0 < count <= 28  # half of the 40 without a label and of those held out
+    assert f"trained again with {count} sure predictions as labels" in done.out
+    assert "sure predictions it learned from as well" in (files / "run/report.html").read_text()
+    done = cpgnn(*words, "--epochs", "20", "--refit", "--out", "again")
+    assert done.code == 0, done.err
+    assert json.loads((files / "again/metrics.json").read_text())["self_trained"] == 0
+    assert "trained again" not in done.out
+
+
 def test_parquet_in_is_the_same_as_csv_in(cpgnn, files):
     for name in ("edges", "labels", "features"):
         dtype = {"source": str, "target": str, "id": str}

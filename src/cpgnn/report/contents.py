@@ -123,12 +123,14 @@ def gather(
 
 
 def _facts(metrics: dict[str, Any], num_classes: int) -> tuple[tuple[str, str], ...]:
-    labels = metrics["labelled"]
+    labels, predicted = metrics["labelled"], metrics.get("self_trained", 0)
+    more = (("sure predictions it learned from as well", f"{predicted:,}"),) if predicted else ()
     return (
         ("nodes", f"{metrics['nodes']:,}"),
         ("edges", f"{metrics['edges']:,}"),
         ("classes", f"{num_classes:,}"),
         ("labels to learn from", f"{labels['train']:,}"),
+        *more,
         ("to choose the epoch", f"{labels['val']:,}"),
         ("held out for the scores", f"{labels['test']:,}"),
         ("model", metrics["model"]),
