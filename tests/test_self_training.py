@@ -149,5 +149,5 @@ def test_nor_with_many_labels_or_nodes(graph, split, monkeypatch):
     monkeypatch.setattr("cpgnn.classifier.MAX_NODES", 79)
     assert CPGNNClassifier(**FAST).fit(graph, split=split).self_trained_ == 0
     monkeypatch.undo()
-    monkeypatch.setattr("cpgnn.classifier.ENOUGH", len(split.val))
+    monkeypatch.setattr("cpgnn.auto.ENOUGH", len(split.val))
     assert CPGNNClassifier(**FAST).fit(graph, split=split).self_trained_ == 0

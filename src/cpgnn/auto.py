@@ -104,6 +104,11 @@ def _within_reach(entry: Architecture, graph: Graph, split: Split) -> bool:
     return graph.view().of(labelled).widened(entry.num_layers).num_nodes <= MAX_FIELD_NODES
 
 
+def has_few(split: Split) -> bool:
+    """Whether validation nodes are so few that chance has a say, see `ENOUGH`."""
+    return 0 < len(split.val) < ENOUGH
+
+
 def choose(
     entries: list[Architecture],
     graph: Graph,
@@ -125,7 +130,7 @@ def choose(
         epochs=min(settings.epochs, TRIAL_EPOCHS),
     )
     splits = [split]
-    if len(split.val) < ENOUGH:
+    if has_few(split):
         splits.append(exchanged(split, graph.labels))
     budget = len(splits) * (short.pretrain_epochs + short.epochs)
     trials = []

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from cpgnn.architecture import Architecture, PriorKind
-from cpgnn.auto import ENOUGH, candidates, choose
+from cpgnn.auto import candidates, choose, has_few
 from cpgnn.border import Matrix, as_array
 from cpgnn.calibration import calibration_nodes, fit_temperature, softmax
 from cpgnn.compatibility import recover_compatibility
@@ -261,8 +261,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         wanted = self.self_training and self.prior == "auto" and self.preset == "default"
         plain = self.positive is None and settings.class_weight is None
-        few = 0 < len(split.val) < ENOUGH and graph.num_nodes <= MAX_NODES
-        return wanted and plain and settings.select_by == "accuracy" and few
+        plain = plain and settings.select_by == "accuracy"
+        return wanted and plain and has_few(split) and graph.num_nodes <= MAX_NODES
 
     def _read_compatibility(self) -> None:
         """The learned matrix as people read it, and how often edges join which classes."""
