@@ -157,7 +157,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         observe = begin(name, settings.pretrain_epochs + settings.epochs)
         record = train(model, scaled, choosing, settings, seed=self.seed, observe=observe)
         self.self_trained_ = 0
-        if self._has_few_labels(scaled, choosing, settings) and self.architecture_ is not None:
+        if self._trains_again(scaled, choosing, settings) and self.architecture_ is not None:
             model, record, self.self_trained_ = self_trained(
                 model,
                 record,
@@ -253,7 +253,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return best, best.build(graph, seed=self.seed, device=self.device)
 
-    def _has_few_labels(self, graph: Graph, split: Split, settings: Settings) -> bool:
+    def _trains_again(self, graph: Graph, split: Split, settings: Settings) -> bool:
         """Whether sure predictions shall serve as labels.
 
         Not where one class is looked for or the classes are weighted: what is sure is mostly of
