@@ -17,14 +17,11 @@ import pandas as pd
 import torch
 
 from cpgnn.architecture import Architecture
-from cpgnn.datasets import load_dataset
 from cpgnn.experiments.store import ResultStore
-from cpgnn.features import FeatureScaler
-from cpgnn.selection import Split, per_class_split
 from cpgnn.self_training import self_trained
 from cpgnn.settings import preset
 from cpgnn.training import train
-from tuning import halves
+from tuning import prepared
 
 RESULTS = Path(__file__).parent / "results" / "self_training.jsonl"
 PLACES = {
@@ -40,15 +37,8 @@ PLACES = {
 
 
 def run(dataset: str, setting: str, number: int) -> dict[str, Any]:
-    data, architecture = load_dataset(dataset), PLACES[dataset, setting]
-    graph, settings = data.graph, preset("default")
-    if setting == "featureless":
-        split, graph = data.splits[number], graph.with_features(None)
-    else:
-        split = per_class_split(graph.labels, seed=number)
-    choosing, scoring = halves(split, graph.labels, number)
-    graph = FeatureScaler.fit(graph, settings.feature_scaling)(graph)
-    split = Split(split.train, choosing, split.test[:0])
+    graph, split, scoring = prepared(dataset, setting, number)
+    architecture, settings = PLACES[dataset, setting], preset("default")
 
     def score(model: torch.nn.Module) -> float:
         with torch.no_grad():

@@ -22,6 +22,7 @@ from cpgnn.architecture import Architecture
 from cpgnn.datasets import load_dataset
 from cpgnn.experiments.store import ResultStore
 from cpgnn.features import FeatureScaler
+from cpgnn.graph import Graph
 from cpgnn.selection import Split, per_class_split
 from cpgnn.settings import preset
 from cpgnn.training import train
@@ -57,22 +58,27 @@ def halves(split: Split, labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.
     return (parts[1], parts[0]) if seed % 2 else parts
 
 
-def run(dataset: str, setting: str, method: str, name: str, number: int) -> dict[str, Any]:
+def prepared(dataset: str, setting: str, number: int) -> tuple[Graph, Split, np.ndarray]:
+    """The graph, a split whose validation nodes are one half of the paper's, and the other half."""
     data = load_dataset(dataset)
-    graph, variant = data.graph, VARIANTS[name]
+    graph = data.graph
     if setting == "featureless":
         split, graph = data.splits[number], graph.with_features(None)
     else:
         split = per_class_split(graph.labels, seed=number)
     choosing, scoring = halves(split, graph.labels, number)
+    graph = FeatureScaler.fit(graph, preset("default").feature_scaling)(graph)
+    return graph, Split(split.train, choosing, split.test[:0]), scoring
+
+
+def run(dataset: str, setting: str, method: str, name: str, number: int) -> dict[str, Any]:
+    graph, split, scoring = prepared(dataset, setting, number)
+    variant = VARIANTS[name]
     prior, layers = method.split("-")
     settings = preset("default").but(**variant.settings)
-    graph = FeatureScaler.fit(graph, settings.feature_scaling)(graph)
     architecture = Architecture(prior, int(layers), **variant.architecture)  # type: ignore[arg-type]
     model = architecture.build(graph, seed=number)
-    record = train(
-        model, graph, Split(split.train, choosing, split.test[:0]), settings, seed=number
-    )
+    record = train(model, graph, split, settings, seed=number)
     with torch.no_grad():
         predicted = model(graph).argmax(dim=1).numpy()
     return {

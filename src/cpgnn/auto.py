@@ -149,7 +149,7 @@ def choose(
 
 
 def _trial(entry: Architecture, records: list[Training]) -> Trial:
-    kept = [record.kept.score if record.kept else float("-inf") for record in records]
-    means = [np.mean([epoch.score for epoch in record.epochs] or kept) for record in records]
+    best = np.mean([record.score for record in records])
+    means = [np.mean([epoch.score for epoch in record.epochs] or best) for record in records]
     note = "prior alone was best" if records[0].phase == 1 else ""
-    return Trial(entry, float(np.mean(kept)), float(np.mean(means)), note)
+    return Trial(entry, float(best), float(np.mean(means)), note)

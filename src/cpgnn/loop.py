@@ -77,6 +77,11 @@ class Training:
     """H̄ at some epochs of the second phase."""
 
     @property
+    def score(self) -> float:
+        """The validation score of the kept epoch; -∞ where none was kept."""
+        return self.kept.score if self.kept else -np.inf
+
+    @property
     def phase(self) -> int:
         """The phase of the kept epoch: 1 means that the prior alone was best."""
         return self.kept.phase if self.kept else 2

@@ -69,9 +69,9 @@ def train_run(
     ranked = None if target is None else graph.class_names[target]
     if goal is not None:
         check_flaggable(graph, split, target)
-    # What a refit repeats must not depend on predictions.
-    alone = classifier.self_training and not refit
-    fitted = clone(classifier).set_params(positive=ranked, self_training=alone)
+    # A refit trains once, on known labels: so must what it repeats.
+    twice = classifier.self_training and not refit
+    fitted = clone(classifier).set_params(positive=ranked, self_training=twice)
     fitted.fit(graph, split=split, scaler=scaler, begin=begin)
     evaluation = calibration = None
     if len(split.test):

@@ -65,16 +65,7 @@ def self_trained(
         second = train(fresh, taught, more, settings, seed=seed, observe=observe)
     except BeliefOverflowError:
         return model, record, 0
-    if _score(second) < _score(record) - _standard_error(record, len(split.val)):
+    standard_error = np.sqrt(record.score * (1 - record.score) / len(split.val))
+    if second.score < record.score - standard_error:
         return model, record, 0
     return fresh, second, len(taken)
-
-
-def _score(record: Training) -> float:
-    return record.kept.score if record.kept else float("-inf")
-
-
-def _standard_error(record: Training, count: int) -> float:
-    """Of a share `score` of so many nodes."""
-    score = _score(record)
-    return float(np.sqrt(score * (1 - score) / count))
