@@ -9,10 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from cpgnn.architecture import Architecture
 from cpgnn.errors import InputError
 from cpgnn.experiments.config import Job, experiment_names, load_experiment
+from cpgnn.settings import ABLATIONS, PRESETS, Settings
 
 NAMES = experiment_names()
+CHANGES = {
+    "": "full",
+    "no-H-init": "no init",
+    "no-H-reg": "no regularization",
+    "after-H-init": "after init",
+    "no-pretrain": "no pretraining",
+}
 
 
 def test_the_papers_experiments_are_there():
@@ -67,6 +76,31 @@ def test_the_key_of_a_job_is_its_content():
         Job("real", "featureless", "cora", "GCN", "-", {"epochs": 3}, 0, 0),
     ]
     assert job.key not in {other.key for other in others}
+
+
+def test_a_job_says_everything_that_is_set():
+    """What a result depends on is in its line and key: a changed preset is another run."""
+    for job in load_experiment("ablation").jobs():
+        settings = Settings(**job.configuration["settings"])
+        changed = ABLATIONS[CHANGES[job.method.removeprefix("CPGNN-MLP-1").strip()]]
+        assert settings == PRESETS["authors"].but(feature_scaling="none", **changed)
+        assert Architecture(**job.configuration["architecture"]) == Architecture("mlp", 1)
+        assert job.generator["class_size"] == 1000
+    real = [job for job in load_experiment("real").jobs() if job.preset != "-"]
+    assert all(job.configuration["settings"]["preset"] == job.preset for job in real)
+    tried = {
+        (job.preset, job.configuration["settings"]["learning_rate"])
+        for job in real
+        if job.method == "CPGNN-MLP-1"
+    }
+    assert tried == {("authors", 0.01), ("default", 0.01), ("default", 0.05)}
+
+
+def test_real_graphs_are_not_generated_and_their_features_are_scaled():
+    jobs = list(load_experiment("compatibility").jobs())
+    assert {job.generator is None for job in jobs if job.dataset == "cora"} == {True}
+    scaling = {job.dataset: job.configuration["settings"]["feature_scaling"] for job in jobs}
+    assert (scaling["h=0.0"], scaling["cora"]) == ("none", "rows")
 
 
 def test_an_unknown_experiment_is_named():

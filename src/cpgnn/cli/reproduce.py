@@ -22,11 +22,12 @@ def reproduce(
     from cpgnn.experiments.runner import run_jobs, selected_jobs
 
     experiment = load_experiment(name)
+    numbers = [str(split) for split in range(experiment.most_splits)]
     jobs = selected_jobs(
         experiment,
         methods=_listed("--methods", methods, [method.name for method in experiment.methods]),
         datasets=_listed("--datasets", datasets, list(experiment.datasets)),
-        splits=[int(split) for split in _listed("--splits", splits, list(map(str, range(10))))],
+        splits=[int(split) for split in _listed("--splits", splits, numbers)],
     )
     with counting(name, len(jobs)) as done:
         ran = run_jobs(experiment, jobs, results, workers=workers, done=done)

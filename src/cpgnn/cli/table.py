@@ -32,4 +32,5 @@ def table(
     elif format == "markdown":
         print(tables.markdown(name, results), end="")
     else:
+        print(tables.caption(name))
         print_pages(tables.laid_out(name, results))

@@ -9,13 +9,14 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib import resources
 from typing import Any
 
+from cpgnn.architecture import Architecture
 from cpgnn.baselines import REAL, SYNTHETIC
 from cpgnn.errors import InputError, must_be
-from cpgnn.settings import ABLATIONS, PRESETS
+from cpgnn.settings import ABLATIONS, PRESETS, Settings
 
 NO_PRESET = "-"
 """The preset of a baseline, in results and tables."""
@@ -31,8 +32,11 @@ class Job:
     method: str
     preset: str
     configuration: dict[str, Any]
+    """Everything that is set: a baseline's recipe, or `architecture` and `settings`."""
     split: int
     seed: int
+    generator: dict[str, Any] | None = None
+    """How the graph is generated; None for a real one."""
 
     @property
     def place(self) -> tuple[str, str, str, str]:
@@ -60,18 +64,28 @@ class Method:
     """For each setting, what is tried; the best mean validation accuracy is reported."""
 
     def tried(self, setting: str, preset: str, synthetic: bool) -> list[dict[str, Any]]:
-        """Every configuration of this method under a preset."""
-        if self.auto:
-            return [{"prior": "auto"}]
-        if self.prior is None:
+        """Every configuration of this method under a preset, whole."""
+        if self.prior is None and not self.auto:
             table = SYNTHETIC if synthetic else REAL
             return [json.loads(json.dumps(asdict(recipe))) for recipe in table[self.name]]
-        base = {"prior": self.prior, "num_layers": self.num_layers}
-        if self.ablation != "full":
-            base |= {"ablation": self.ablation}
+        settings = PRESETS[preset].but(**ABLATIONS[self.ablation])
+        if synthetic:
+            settings = settings.but(feature_scaling="none")
+        if self.auto:
+            return [{"architecture": "auto", "settings": asdict(settings)}]
         listed = self.configurations.get(setting, [{}])
-        wanted = [c for c in listed if c.get("preset", preset) == preset]
-        return [base | {k: v for k, v in c.items() if k != "preset"} for c in wanted]
+        return [self._whole(settings, c) for c in listed if c.get("preset", preset) == preset]
+
+    def _whole(self, settings: Settings, changes: dict[str, Any]) -> dict[str, Any]:
+        """These settings and this method's architecture, with what a TOML says to change."""
+        parts = {field.name for field in fields(Architecture)}
+        changed = {name: value for name, value in changes.items() if name in parts}
+        others = {name: changes[name] for name in changes.keys() - parts - {"preset"}}
+        whole = {"prior": self.prior, "num_layers": self.num_layers} | changed
+        return {
+            "architecture": asdict(Architecture(**whole)),
+            "settings": asdict(settings.but(**others)),
+        }
 
 
 @dataclass(frozen=True)
@@ -99,8 +113,9 @@ class Experiment:
     """Whether the runs also write down the compatibility matrix and its error over the epochs."""
 
     @property
-    def synthetic(self) -> bool:
-        return self.generator is not None
+    def most_splits(self) -> int:
+        """Of the cell that has most."""
+        return max(int(setting["splits"]) for setting in self.settings.values())
 
     def num_splits(self, setting: str, dataset: str, method: str) -> int:
         return int(self._exception(dataset, method).get("splits", self.settings[setting]["splits"]))
@@ -117,8 +132,7 @@ class Experiment:
 
     def jobs(self) -> Iterator[Job]:
         """All trainings, split by split, so that every cell of the table grows evenly."""
-        most = max(int(setting["splits"]) for setting in self.settings.values())
-        for split in range(most):
+        for split in range(self.most_splits):
             for setting in self.settings:
                 for dataset in self.datasets:
                     for method in self.methods:
@@ -126,10 +140,19 @@ class Experiment:
                             yield from self._cell(setting, dataset, method, split)
 
     def _cell(self, setting: str, dataset: str, method: Method, split: int) -> Iterator[Job]:
+        generator = self.generator if dataset.startswith("h=") else None
         for preset in method.presets:
-            for configuration in method.tried(setting, preset, self.synthetic):
+            for configuration in method.tried(setting, preset, generator is not None):
                 yield Job(
-                    self.name, setting, dataset, method.name, preset, configuration, split, split
+                    self.name,
+                    setting,
+                    dataset,
+                    method.name,
+                    preset,
+                    configuration,
+                    split,
+                    seed=split,
+                    generator=generator,
                 )
 
 

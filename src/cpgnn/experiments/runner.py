@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from cpgnn.architecture import Architecture
 from cpgnn.baselines import Recipe, train_baseline
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.datasets import Dataset, load_dataset
+from cpgnn.errors import must_be
 from cpgnn.experiments.choice import choosing, needed
 from cpgnn.experiments.config import Experiment, Job, load_experiment
 from cpgnn.experiments.matrices import matrix_record
@@ -26,11 +28,9 @@ from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
 from cpgnn.reference import gaussian_reference
 from cpgnn.selection import Split, per_class_split
-from cpgnn.settings import ABLATIONS, preset
+from cpgnn.settings import Settings
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 from cpgnn.training import train
-
-ARCHITECTURE_FIELDS = ("prior", "num_layers", "hidden", "dropout")
 
 
 def selected_jobs(
@@ -40,15 +40,19 @@ def selected_jobs(
     datasets: Iterable[str] = (),
     splits: Iterable[int] = (),
 ) -> list[Job]:
-    """The jobs of an experiment, narrowed where asked."""
+    """The jobs of an experiment, narrowed where asked; at least one."""
     methods, datasets, splits = set(methods), set(datasets), set(splits)
-    return [
+    jobs = [
         job
         for job in experiment.jobs()
         if (not methods or job.method in methods)
         and (not datasets or job.dataset in datasets)
         and (not splits or job.split in splits)
     ]
+    if not jobs:
+        hint = "Some methods have fewer splits on some graphs."
+        raise must_be("The methods, data sets and splits", "have a run in common", "none", hint)
+    return jobs
 
 
 def run_jobs(
@@ -103,14 +107,7 @@ def run_job(job: Job) -> dict[str, Any]:
     outcome = _baseline(job, graph, split) if job.preset == "-" else _cpgnn(job, graph, split)
     return {
         "key": job.key,
-        "experiment": job.experiment,
-        "setting": job.setting,
-        "dataset": job.dataset,
-        "method": job.method,
-        "preset": job.preset,
-        "configuration": job.configuration,
-        "split": job.split,
-        "seed": job.seed,
+        **asdict(job),
         "version": cpgnn.__version__,
         "seconds": round(time.perf_counter() - start, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),
@@ -133,18 +130,15 @@ def _baseline(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
 
 
 def _cpgnn(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
-    configuration = dict(job.configuration)
-    if configuration.get("prior") == "auto":
+    architecture = job.configuration["architecture"]
+    if architecture == "auto":
         fitted = CPGNNClassifier(preset=job.preset, seed=job.seed).fit(graph, split=split)
         chosen = {"chosen": str(fitted.architecture_), "num_layers": fitted.num_layers_}
         logits = fitted.logits()
         return _outcome(logits, graph, split, len(fitted.history_), fitted.kept_) | chosen
-    ablation = ABLATIONS[configuration.pop("ablation", "full")]
-    parts = {k: configuration.pop(k) for k in ARCHITECTURE_FIELDS if k in configuration}
-    settings = preset(job.preset).but(**ablation, **configuration)
-    scaling = "none" if job.dataset.startswith("h=") else settings.feature_scaling
-    graph = FeatureScaler.fit(graph, scaling)(graph)
-    model = Architecture(**parts).build(graph, seed=job.seed)
+    settings = Settings(**job.configuration["settings"])
+    graph = FeatureScaler.fit(graph, settings.feature_scaling)(graph)
+    model = Architecture(**architecture).build(graph, seed=job.seed)
     record = train(model, graph, split, settings, seed=job.seed)
     with torch.no_grad():
         logits = model(graph).numpy()
@@ -168,8 +162,9 @@ def _outcome(
 
 
 def _data(job: Job) -> tuple[Graph, Split]:
-    if job.dataset.startswith("h="):
-        graph = _generated(job.experiment, float(job.dataset.removeprefix("h=")), job.split)
+    if job.generator is not None:
+        h = float(job.dataset.removeprefix("h="))
+        graph = _generated(tuple(job.generator.items()), h, job.split)
         return graph, per_class_split(graph.labels, seed=job.split)
     dataset = _dataset(job.dataset)
     if job.setting == "featureless":
@@ -183,10 +178,9 @@ def _dataset(name: str) -> Dataset:
 
 
 @lru_cache(maxsize=2)
-def _generated(experiment: str, h: float, instance: int) -> Graph:
-    """The `instance`-th graph of an experiment at homophily h."""
-    generator = load_experiment(experiment).generator
-    assert generator is not None
+def _generated(parameters: tuple[tuple[str, Any], ...], h: float, instance: int) -> Graph:
+    """The `instance`-th graph at homophily h."""
+    generator = dict(parameters)
     sizes = [generator["class_size"]] * generator["num_classes"]
     seed = 1000 * instance + round(100 * h)
     return generate_graph(

@@ -7,24 +7,28 @@ import os
 from pathlib import Path
 from typing import Any
 
+from cpgnn.errors import must_be
+
 
 class ResultStore:
-    """A `.jsonl` file. A line cut short by a kill is passed over and its run done again."""
+    """A `.jsonl` file. What is not a whole line, cut short by a kill say, is passed over."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.parent.exists() and not path.parent.is_dir():
+            raise must_be("A place for results", "be a folder", f"the file {path.parent}")
 
     def read(self) -> dict[str, dict[str, Any]]:
         """Result by key; of two lines with one key the later counts."""
         results: dict[str, dict[str, Any]] = {}
         if not self.path.exists():
             return results
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        for line in self.path.read_bytes().splitlines():
             try:
                 result = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
-            if isinstance(result, dict) and "key" in result:
+            if _is_whole(result):
                 results[result["key"]] = result
         return results
 
@@ -40,6 +44,15 @@ class ResultStore:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _is_whole(result: Any) -> bool:
+    numbers = ("validation", "test")
+    return (
+        isinstance(result, dict)
+        and isinstance(result.get("key"), str)
+        and all(isinstance(result.get(name), int | float) for name in numbers)
+    )
 
 
 def _ends_cleanly(handle: int) -> bool:

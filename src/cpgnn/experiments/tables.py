@@ -143,12 +143,17 @@ def _mean(here: pd.DataFrame, datasets: tuple[str, ...]) -> str:
     )
 
 
-def markdown(name: str, folder: Path | None = None) -> str:
-    """The table for a docs page, with a line that says what its numbers are."""
+def caption(name: str) -> str:
+    """What the numbers of a table are."""
     experiment = load_experiment(name)
     middle = " | difference" if experiment.compared else ""
     cells = f" Cells: ours | {experiment.published_title}{middle}." if experiment.published else ""
-    text = f"{experiment.title}.{cells}\n"
+    return f"{experiment.title}.{cells}"
+
+
+def markdown(name: str, folder: Path | None = None) -> str:
+    """The table for a docs page, with a line that says what its numbers are."""
+    text = f"{caption(name)}\n"
     for setting, frame in laid_out(name, folder):
         text += f"\n**{setting}**\n\n" + _markdown_rows(frame)
     return text
