@@ -45,7 +45,9 @@ def pipeline() -> Figure:
     final = np.exp(B) / np.exp(B).sum(axis=1, keepdims=True)
     picture = figure(13, 3.9)
     one, two, three, four = picture.subplots(1, 4, width_ratios=[1.1, 1.1, 0.8, 1.1])
-    _graph(one, np.full_like(PRIOR, np.nan), "A graph, some features, few labels")
+    labels = np.full_like(PRIOR, np.nan)
+    labels[[0, 3, 4]] = np.eye(3)
+    _graph(one, labels, "A graph, some features, few labels")
     _graph(two, PRIOR, "S1  Prior belief of every node\n(MLP or Chebyshev GCN)")
     heatmap(three, H, NAMES, "Compatibility H\n(estimated, then learned)", top=1.0)
     _graph(

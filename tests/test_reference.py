@@ -14,13 +14,13 @@ import scipy.sparse as sp
 import torch
 from torch.nn.functional import cross_entropy
 
+from cpgnn.datasets import as_reference
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
 from cpgnn.reference import (
     Reference,
     gaussian_reference,
     inject_features,
-    news10_reference,
     ogbn_products_reference,
 )
 from cpgnn.synthetic import generate_graph, uniform_compatibility
@@ -172,38 +172,12 @@ def test_gaussian_default_is_as_hard_as_the_paper():
 # -- files and packages ----------------------------------------
 
 
-def test_news10_reads_the_layout(tmp_path):
-    path = tmp_path / "news10_features.npz"
-    X, y = np.eye(4, 3, dtype=np.float32), np.array([0, 1, 1, 0], dtype=np.int16)
-    np.savez(path, features=X, labels=y, class_names=np.array(["alt", "comp"]))
-    reference = news10_reference(path)
-    np.testing.assert_array_equal(reference.features, X)
-    np.testing.assert_array_equal(reference.labels, y)
-    assert reference.class_names == ("alt", "comp")
-
-
-def test_news10_file_errors_name_the_file(tmp_path):
-    path = tmp_path / "news.npz"
-    with pytest.raises(InputError, match=r"news.npz' must be a readable .npz file. Got: .*No such"):
-        news10_reference(path)
-    for content in (b"", b"not a zip file", b"PK\x03\x04 truncated"):
-        path.write_bytes(content)
-        with pytest.raises(InputError, match=r"news.npz' must be a readable .npz file"):
-            news10_reference(path)
-    np.save(tmp_path / "one.npy", np.ones(3))
-    with pytest.raises(InputError, match=r"one.npy' must be a readable .npz file"):
-        news10_reference(tmp_path / "one.npy")
-    np.savez(path, features=np.ones((2, 2)))
-    with pytest.raises(InputError, match=r"must hold the arrays .*. Got \['features'\]."):
-        news10_reference(path)
-
-
 @pytest.mark.slow
 def test_news10_serves_the_paper_parameters():
     found = sorted(Path(os.environ.get("CPGNN_DATA", "/nowhere")).rglob("news10_features.npz"))
     if not found:
         pytest.skip("CPGNN_DATA has no news10_features.npz")
-    reference = news10_reference(found[0])
+    reference = as_reference(found[0], [1000] * 10)
     graph = generate_graph([1000] * 10, uniform_compatibility(10, 0.2), reference=reference)
     for c in range(10):  # classes of 1,000 posts: each takes all of its own
         ours, theirs = graph.features[graph.labels == c], reference.features[reference.labels == c]
@@ -246,6 +220,21 @@ def test_ogbn_products_without_ogb(monkeypatch):
     monkeypatch.setitem(sys.modules, "ogb.nodeproppred", None)
     with pytest.raises(InputError, match=r'needs the \'ogb\' package.*pip install "cpgnn\[ogb\]"'):
         ogbn_products_reference("anywhere")
+
+
+@pytest.mark.parametrize(
+    "failure", [EOFError("EOF when reading a line"), SystemExit(-1), OSError("no route to host")]
+)
+def test_ogbn_products_that_cannot_be_had(failure, monkeypatch, tmp_path):
+    """ogb asks before it downloads, leaves the program at a no, and may find no net."""
+
+    class NodePropPredDataset:
+        def __init__(self, name, root):
+            raise failure
+
+    stand_in_for_ogb(monkeypatch, NodePropPredDataset)
+    with pytest.raises(InputError, match=f"must be there. Got {type(failure).__name__}"):
+        ogbn_products_reference(tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol 4")

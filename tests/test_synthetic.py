@@ -45,6 +45,14 @@ def test_mixhop_compatibility_by_hand():
     np.testing.assert_allclose(H[1], [0.2, 0.4, 0.2, 0.1, 0.1])
 
 
+@pytest.mark.parametrize(("base", "distance"), [(1e200, 1), (1e-200, 5)])
+def test_an_extreme_base_leaves_the_nearest_or_the_farthest_class(base, distance):
+    H = mixhop_compatibility(10, h=0.2, base=base)
+    at = {distance, 10 - distance}
+    wanted = [0.2] + [0.8 / len(at) * (j in at) for j in range(1, 10)]
+    np.testing.assert_allclose(H[0], wanted, atol=1e-12)
+
+
 @pytest.mark.parametrize("h", LEVELS)
 @pytest.mark.parametrize("c", [2, 3, 4, 10])
 def test_target_matrices_are_symmetric_and_stochastic(c, h):
@@ -446,11 +454,11 @@ def cpu_seconds(size: int, repeats: int) -> float:
 
 
 def test_ten_thousand_nodes_are_fast():
-    """Aim 0.2 s; three times that leaves room for slow machines, and is 1/200 of a plain scan."""
-    assert cpu_seconds(10_000, repeats=5) < 0.6
+    """Takes 0.1 s; a plain scan 100 s."""
+    assert cpu_seconds(10_000, repeats=5) < 0.2
 
 
 @pytest.mark.slow
 def test_a_million_nodes_take_seconds():
-    """Aim 15 s; twice that leaves room for slow machines."""
-    assert cpu_seconds(1_000_000, repeats=1) < 30
+    """Aim 15 s, of which it takes 10 to 13; a third more leaves room for slow machines."""
+    assert cpu_seconds(1_000_000, repeats=1) < 20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import zipfile
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -125,25 +124,6 @@ def gaussian_reference(
     return Reference(means[labels] + noise, labels, tuple(range(len(sizes))))
 
 
-def news10_reference(path: str | os.PathLike[str]) -> Reference:
-    """Ten classes × 1,000 posts of 20 Newsgroups, 100 features, from an .npz file.
-
-    The file holds `features` [n, F], `labels` [n] and `class_names` [c].
-    """
-    names = ("features", "labels", "class_names")
-    try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            found = {name: file[name] for name in names if name in file}
-    except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"'{os.fspath(path)}' must be a readable .npz file. Got: {error}"
-        ) from error
-    if len(found) < len(names):
-        raise must_be(f"'{os.fspath(path)}'", f"hold the arrays {names}", list(found) or "none")
-    X, y, classes = (found[name] for name in names)
-    return Reference(X.astype(np.float32), y.astype(np.int64), tuple(classes.tolist()))
-
-
 def ogbn_products_reference(root: str | os.PathLike[str]) -> Reference:
     """ogbn-products (2,449,029 products, 47 classes, 100 features), the paper's reference.
 
@@ -159,6 +139,10 @@ def ogbn_products_reference(root: str | os.PathLike[str]) -> Reference:
         ) from None
     try:
         dataset = NodePropPredDataset(name="ogbn-products", root=os.fspath(root))
+    except (OSError, EOFError, SystemExit) as error:  # no net, nobody to answer, or a no
+        got = f"{type(error).__name__}: {error}"
+        hint = "Run it once on a terminal with access to the net."
+        raise must_be(f"ogbn-products under '{os.fspath(root)}'", "be there", got, hint) from None
     except pickle.UnpicklingError as error:  # github.com/snap-stanford/ogb/pull/507
         raise InputError(
             f"ogb cannot read back what it has stored under '{os.fspath(root)}': it does not know "

@@ -44,7 +44,8 @@ def mixhop_compatibility(num_classes: int, h: float, base: float = 2.0) -> np.nd
         raise must_be("'base'", "be a positive number", base)
     step = np.abs(np.subtract.outer(np.arange(c), np.arange(c)))
     distance = np.minimum(step, c - step)
-    w = np.float64(base) ** (distance.max() - distance)
+    largest = 1 if base > 1 else distance.max()  # where w is 1: no power can overflow
+    w = np.float64(base) ** (largest - distance)
     np.fill_diagonal(w, 0.0)
     H = (1 - h) * w / w.sum(axis=1, keepdims=True)
     np.fill_diagonal(H, h)

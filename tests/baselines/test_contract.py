@@ -120,7 +120,10 @@ def test_the_gradient_reaches_every_weight(make: Make, num_features: int | None)
     for name, weight in model.named_parameters():
         assert weight.grad is not None, name
         assert weight.grad.isfinite().all(), name
-        assert weight.grad.abs().max() > 0, name
+        # Weights of several rounds or orders are stacked in one: every eighth must be reached.
+        for side in range(weight.ndim):
+            parts = weight.grad.chunk(8, dim=side)
+            assert min(float(part.abs().max()) for part in parts) > 0, (name, side)
 
 
 @every_model

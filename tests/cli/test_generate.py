@@ -101,7 +101,7 @@ def test_a_note_where_edges_are_missing(cpgnn, here):
     ("words", "message"),
     [
         (["--homophily", "1.5"], "'--homophily' must lie in [0, 1]"),
-        (["--features", "products"], "must be gaussian, none or the path"),
+        (["--features", "products"], "must be gaussian, none, ogbn-products or the path"),
         (["--features", "missing.npz"], "missing.npz: The file must exist"),
         (["--bootstrap", "other"], "'--bootstrap' must be 'paper' or 'authors'"),
         (["--class-size", "5"], "'--bootstrap-nodes' must be below the number of nodes"),

@@ -132,8 +132,24 @@ def test_a_reference_by_name_or_path(tmp_path):
     np.testing.assert_array_equal(borrowed.features.toarray(), features_of(toy_arrays()))
     np.savez(tmp_path / "bare.npz", features=np.eye(3), labels=np.arange(3))
     assert as_reference(tmp_path / "bare.npz", [1, 1]).class_names == (0, 1, 2)
+    for kind in (np.uint8, np.uint64):
+        np.savez(tmp_path / "unsigned.npz", features=np.eye(3), labels=np.arange(3, dtype=kind))
+        assert as_reference(tmp_path / "unsigned.npz", [1, 1]).labels.tolist() == [0, 1, 2]
     np.savez(tmp_path / "none.npz", labels=np.arange(3))
     with pytest.raises(InputError, match="A reference must have 'features'"):
         as_reference(tmp_path / "none.npz", [1, 1])
-    with pytest.raises(InputError, match="must be gaussian, none or the path"):
+    with pytest.raises(InputError, match="must be gaussian, none, ogbn-products or the path"):
         as_reference("products", [1, 1])
+
+
+@pytest.mark.parametrize("label", [-5, 3, 10**12])
+def test_a_label_that_is_no_class(label, tmp_path):
+    np.savez(tmp_path / "odd.npz", features=np.eye(3), labels=np.array([0, 1, label]))
+    with pytest.raises(InputError, match=rf"odd.npz: A label must lie in 0 … 2.* Got {label}"):
+        as_reference(tmp_path / "odd.npz", [1, 1])
+
+
+def test_the_papers_features_by_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("CPGNN_CACHE", str(tmp_path))
+    monkeypatch.setattr("cpgnn.datasets.references.ogbn_products_reference", lambda root: root)
+    assert as_reference("ogbn-products", [1, 1]) == tmp_path / "ogb"

@@ -21,6 +21,11 @@ from upstream import features_of, toy_arrays, write_geom_gcn, write_planetoid, w
         (NODES, "0\t1,0,x\t0", "line 2: A row must be an id, features and a label"),
         (NODES, "0\t1,0\t0", "line 3: A row must be as long as the first. Got 80"),
         (NODES, "70\t" + ",".join("0" * 80) + "\t0", "node ids must be 0 … n-1"),
+        (NODES, "5\t" + ",".join("0" * 80) + "\t0", "A node id must be there once. Got a second"),
+        (NODES, "0\t" + ",".join("0" * 80) + f"\t{10**25}", "line 2: A row must be an id"),
+        (NODES, f"0\t{10**400}" + ",0" * 79 + "\t0", "line 2: A row must be an id"),
+        (EDGES, f"0\t{2**32 + 1}", "line 2: A row must be two node ids"),
+        (EDGES, f"0\t{10**25}", "line 2: A row must be two node ids"),
     ],
 )
 def test_a_bad_line_is_named(file, line, message, tmp_path):
@@ -57,6 +62,25 @@ def test_an_array_is_missing(tmp_path):
     del held["edges"]
     np.savez(tmp_path / "tolokers.npz", **held)
     with pytest.raises(InputError, match=r"tolokers.npz: The file must have an array 'edges'"):
+        parse_platonov(tmp_path)
+
+
+def test_a_label_that_would_not_fit(tmp_path):
+    write_geom_gcn(tmp_path, "texas", toy_arrays())
+    text = (tmp_path / NODES).read_text().rstrip()
+    (tmp_path / NODES).write_text(text.rpartition("\t")[0] + "\t65536\n")
+    with pytest.raises(InputError, match="A label must lie in 0 … 32,767"):
+        parse_geom_gcn(tmp_path)
+
+
+@pytest.mark.parametrize(("key", "what"), [("edges", "A node"), ("node_labels", "A label")])
+def test_numbers_that_would_not_fit(key, what, tmp_path):
+    write_platonov(tmp_path, "tolokers", toy_arrays())
+    held = dict(np.load(tmp_path / "tolokers.npz"))
+    held[key] = held[key].astype(np.int64)
+    held[key].flat[0] += 2**32
+    np.savez(tmp_path / "tolokers.npz", **held)
+    with pytest.raises(InputError, match=f"{what} must lie in 0"):
         parse_platonov(tmp_path)
 
 

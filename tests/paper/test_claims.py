@@ -14,16 +14,16 @@ DO_NOT_HOLD: dict[str, str] = {
     "above-every-baseline": "GCN-Cheby and GCN are as good on Gaussian features",
     "mlp-1-below-0.3": "Cheby-1 is ahead of MLP-1 on Gaussian features",
     "gain-over-mlp-in-heterophily": "Gaussian features leave less to gain than ogbn-products'",
-    "gain-over-gcn-cheby": "on Gaussian features GCN-Cheby is nearly as good, also at h = 0",
+    "gain-over-gcn-cheby": "on Gaussian features GCN-Cheby is ahead up to h = 0.5",
     "end-to-end": "on Gaussian features it gains a point less than the paper's 21",
-    "regularisation": "without Φ our H̄ stays nearly centred by itself",
+    "regularisation": "without Φ accuracy drops by 4 points at most, and by 6 in the paper",
 }
 """Name of the claim → why it fails, as far as is known."""
 
 
 def marked(claim):
     reason = DO_NOT_HOLD.get(claim.name)
-    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+    marks = [pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)] if reason else []
     return pytest.param(claim, id=claim.name, marks=marks)
 
 

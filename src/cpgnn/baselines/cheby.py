@@ -14,7 +14,9 @@ from cpgnn.sparse import View, as_view
 class GCNCheby(ChebyPrior):
     """R = conv(relu(conv(X))), conv(R) = Σ_{i ≤ order} T_i(L̃) R W_i, L̃ = -D^-½ A D^-½.
 
-    The prior of CPGNN-Cheby, with `dropout` on the input of both layers.
+    The prior of CPGNN-Cheby, with `dropout` on the input of both layers. Like there, the largest
+    eigenvalue of the Laplacian counts as 2; the public code computes it (1.89–2.00 on the paper's
+    graphs).
     """
 
     def __init__(

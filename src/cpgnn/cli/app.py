@@ -85,7 +85,8 @@ def main() -> None:
     except BrokenPipeError:
         _leave_pipe()
     except MemoryError:
-        _fail("The graph must fit into memory. Got one that does not. Try fewer features.", 2)
+        hint = "Try a smaller one or fewer features."
+        _fail(f"The graph must fit into memory. Got one that does not. {hint}", 2)
     except Exception as error:
         from cpgnn.errors import CPGNNError
 

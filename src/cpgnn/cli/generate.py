@@ -32,7 +32,8 @@ def generate(
     ] = "paper",
     bootstrap_nodes: Annotated[int, typer.Option(min=2, help="Nodes to begin with.")] = 70,
     features: Annotated[
-        str, typer.Option(help="gaussian, none, or an .npz with features and labels to draw from.")
+        str,
+        typer.Option(help="gaussian, none, ogbn-products, or an .npz with features and labels."),
     ] = "gaussian",
     npz: Annotated[bool, typer.Option("--npz", help="Write one graph.npz, no tables.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
@@ -41,11 +42,15 @@ def generate(
     from cpgnn.cli.printing import print_notices
     from cpgnn.cli.progress import waiting
     from cpgnn.datasets import as_reference
+    from cpgnn.errors import must_be
     from cpgnn.io import check_free
     from cpgnn.synthetic import generate_graph, mixhop_compatibility
 
     check_free(out)
+    if uniform and base != 2.0:
+        raise must_be("'--base'", "not be given with --uniform, which is base 1", base)
     sizes = [class_size] * classes
+    reference = as_reference(features, sizes, seed)  # may ask whether to download
     target = mixhop_compatibility(classes, homophily, 1.0 if uniform else base)
     with waiting("generating"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -56,7 +61,7 @@ def generate(
             edges_per_node=edges_per_node,
             seed=seed,
             bootstrap=cast("Bootstrap", bootstrap),
-            reference=as_reference(features, sizes, seed),
+            reference=reference,
         )
     with waiting("writing"):
         files = _write(graph, out, npz)

@@ -8,12 +8,14 @@ FLAGS = {
     "num_layers": "--layers",
     "h": "--homophily",
     "num_bootstrap": "--bootstrap-nodes",
+    "reference": "--features",
+    "class_sizes": "--class-size",
 }
 """Parameters whose flag has another name; the others are spelt alike."""
 _PARAMETER = (
     "prior|num_layers|preset|epochs|seed|test|select_by|class_weight|positive|normalization|"
     "impute|one_hot|unlabelled|strict_ids|labels|features|h|base|bootstrap|num_bootstrap|"
-    "edges_per_node"
+    "edges_per_node|reference|class_sizes"
 )
 _NAME = re.compile(rf"'({_PARAMETER})' must (be|lie|have|come)\b")
 _VALUE = re.compile(rf"\b({_PARAMETER})=('[^' ]*'(?: or '[^' ]*')?|True)")

@@ -27,7 +27,7 @@ def load_dataset(name: str, *, cache: StrPath | None = None) -> Dataset:
     name, spec = spec_of(name)
     path = at_hand(name, cache=cache)
     if path is None:
-        return _download(name, spec, _cache_folder(cache) / f"{name}.npz")
+        return _download(name, spec, cache_folder(cache) / f"{name}.npz")
     dataset = read_dataset(path, name)
     try:
         verify(dataset, spec.expected)
@@ -46,11 +46,12 @@ def at_hand(name: str, *, cache: StrPath | None = None) -> Path | None:
         found = sorted(Path(local).rglob(f"{name}.npz"))
         if found:
             return found[0]
-    cached = _cache_folder(cache) / f"{name}.npz"
+    cached = cache_folder(cache) / f"{name}.npz"
     return cached if cached.is_file() else None
 
 
-def _cache_folder(cache: StrPath | None) -> Path:
+def cache_folder(cache: StrPath | None = None) -> Path:
+    """Where downloads are kept: `cache`, else what the environment says, else the user's."""
     own = cache or os.environ.get("CPGNN_CACHE")
     if own:
         return Path(own).expanduser()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.errors import InputError
+from cpgnn.errors import InputError, must_be
 from cpgnn.io import read_npz_arrays
 from cpgnn.io.npz import Arrays
 from cpgnn.io.places import opened, shorten, wrong
@@ -68,6 +68,8 @@ def as_arrays(edges: np.ndarray, labels: np.ndarray, features: Any, masks: Array
     """Edges [E, 2] in any order and direction, with self-loops, as one row u < v for each."""
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise InputError(f"Edges must be integers [E, 2]. Got {edges.dtype} {edges.shape}.")
+    _check_range("A node", edges, np.iinfo(np.int32).max)
+    _check_range("A label", labels, np.iinfo(np.int16).max)
     loop = edges[:, 0] == edges[:, 1]
     simple = np.unique(np.sort(edges[~loop], axis=1), axis=0)
     arrays: Arrays = {
@@ -76,6 +78,11 @@ def as_arrays(edges: np.ndarray, labels: np.ndarray, features: Any, masks: Array
         "labels": np.asarray(labels, dtype=np.int16),
     }
     return arrays | _feature_arrays(features) | masks
+
+
+def _check_range(what: str, values: np.ndarray, most: int) -> None:
+    if values.size and not (int(values.min()) >= -1 and int(values.max()) <= most):
+        raise must_be(what, f"lie in 0 … {most:,}", f"{values.min()} … {values.max()}")
 
 
 def _feature_arrays(features: Any) -> Arrays:
@@ -116,12 +123,15 @@ def _nodes(
     found: dict[int, tuple[np.ndarray, int]] = {}
     for line, fields in _lines(path, 3):
         try:
-            numbers = [int(number) for number in fields[1].split(",")]
+            node, label = _integer(fields[0]), _integer(fields[2])
+            numbers = [_integer(number) for number in fields[1].split(",")]
             row = np.asarray(as_row(numbers), dtype=np.float32)
-            found[int(fields[0])] = row, int(fields[2])
         except ValueError:
             must = "be an id, features and a label"
             raise wrong(path, "A row", must, shorten("\t".join(fields)), line=line) from None
+        if node in found:
+            raise wrong(path, "A node id", "be there once", f"a second {node}", line=line)
+        found[node] = row, label
         if len(row) != len(next(iter(found.values()))[0]):
             raise wrong(path, "A row", "be as long as the first", len(row), line=line)
     if not found or sorted(found) != list(range(len(found))):
@@ -134,11 +144,19 @@ def _edges(path: Path) -> np.ndarray:
     pairs = []
     for line, fields in _lines(path, 2):
         try:
-            pairs.append((int(fields[0]), int(fields[1])))
+            pairs.append((_integer(fields[0]), _integer(fields[1])))
         except ValueError:
             got = shorten("\t".join(fields))
             raise wrong(path, "A row", "be two node ids", got, line=line) from None
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _integer(text: str) -> int:
+    """A ValueError also where it would not fit into 32 bits."""
+    number = int(text)
+    if abs(number) >= 2**31:
+        raise ValueError
+    return number
 
 
 def _lines(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:

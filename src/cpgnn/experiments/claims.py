@@ -331,7 +331,7 @@ CLAIMS = (
     Claim(
         "error-falls",
         "compatibility",
-        "The error of the estimated H decreases throughout training (h = 0)",
+        "The error of the estimated H falls during training (h = 0)",
         _error_falls,
         "less error at the end than at the start",
         1e-9,
