@@ -10,6 +10,7 @@ import json
 import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from importlib import resources
 from typing import Any
 
@@ -43,10 +44,10 @@ class Job:
         """The cell of the table that the result belongs to."""
         return self.setting, self.dataset, self.method, self.preset
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A hash of everything that decides the outcome but the version of the code."""
-        text = json.dumps(asdict(self), sort_keys=True)
+        text = json.dumps({f.name: getattr(self, f.name) for f in fields(self)}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
