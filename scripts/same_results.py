@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from cpgnn.experiments.config import experiment_names
-from cpgnn.experiments.store import ResultStore
+from cpgnn.experiments.store import results_of
 
 ONE_RUN, ON_AVERAGE = 10.0, 1.5
 """Points of test accuracy."""
@@ -23,7 +23,7 @@ ONE_RUN, ON_AVERAGE = 10.0, 1.5
 def main(new: Path, committed: Path) -> None:
     differences = []
     for name in experiment_names():
-        ours, theirs = (ResultStore(f / f"{name}.jsonl").read() for f in (new, committed))
+        ours, theirs = (results_of(name, folder).read() for folder in (new, committed))
         both = ours.keys() & theirs.keys()
         differences += [ours[key]["test"] - theirs[key]["test"] for key in both]
     if not differences:

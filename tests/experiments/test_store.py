@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cpgnn.errors import InputError
-from cpgnn.experiments.store import ResultStore
+from cpgnn.experiments.store import ResultStore, results_of
 
 
 def line(key, test=1.5):
@@ -44,10 +44,16 @@ def test_a_line_cut_short_is_passed_over_and_does_not_spoil_the_next(tmp_path):
     ],
 )
 def test_what_is_no_result_is_passed_over(wrong, tmp_path):
-    store = ResultStore(tmp_path / "r.jsonl")
+    store = results_of("r", tmp_path)
     store.path.write_bytes(json.dumps(line("a")).encode() + b"\n" + wrong + b"\n")
     store.append(line("c"))
     assert set(store.read()) == {"a", "c"}
+
+
+def test_other_lines_need_a_key_alone(tmp_path):
+    store = ResultStore(tmp_path / "r.jsonl")
+    store.append({"key": "a", "gain": 1.5})
+    assert store.read() == {"a": {"key": "a", "gain": 1.5}}
 
 
 def test_of_two_lines_with_one_key_the_later_counts(tmp_path):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from cpgnn.compatibility import compatibility_error, recover_compatibility
 from cpgnn.experiments.config import load_experiment
-from cpgnn.experiments.store import ResultStore, committed_results
+from cpgnn.experiments.store import results_of
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix
 from cpgnn.loop import Training
@@ -50,7 +50,7 @@ def _rounded(matrix: np.ndarray) -> list[list[float | None]]:
 def tracked(folder: Path | None = None) -> dict[str, list[dict[str, Any]]]:
     """Data set → its result lines in the order of the splits."""
     experiment = load_experiment("compatibility")
-    results = ResultStore((folder or committed_results()) / "compatibility.jsonl").read()
+    results = results_of("compatibility", folder).read()
     lines: dict[str, list[dict[str, Any]]] = {name: [] for name in experiment.datasets}
     for job in experiment.jobs():
         if job.key in results:

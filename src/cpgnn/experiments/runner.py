@@ -23,7 +23,7 @@ from cpgnn.errors import must_be
 from cpgnn.experiments.choice import choosing, needed
 from cpgnn.experiments.config import Experiment, Job, load_experiment
 from cpgnn.experiments.matrices import matrix_record
-from cpgnn.experiments.store import ResultStore
+from cpgnn.experiments.store import results_of
 from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
 from cpgnn.reference import gaussian_reference
@@ -68,7 +68,7 @@ def run_jobs(
     First the splits that choose the configurations, then the others (see `choice`). `done` gets
     the result of every job it ran, and None for every other.
     """
-    store = ResultStore(folder / f"{experiment.name}.jsonl")
+    store = results_of(experiment.name, folder)
     ran = 0
     for stage in _stages(experiment, jobs):
         known = store.read()

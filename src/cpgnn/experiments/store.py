@@ -13,8 +13,9 @@ from cpgnn.errors import must_be
 class ResultStore:
     """A `.jsonl` file. What is not a whole line, cut short by a kill say, is passed over."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, numbers: tuple[str, ...] = ()) -> None:
+        """`numbers` are the fields that a whole line has, beside its key."""
+        self.path, self.numbers = path, numbers
         if path.parent.exists() and not path.parent.is_dir():
             raise must_be("A place for results", "be a folder", f"the file {path.parent}")
 
@@ -28,9 +29,16 @@ class ResultStore:
                 result = json.loads(line)
             except (ValueError, RecursionError):
                 continue
-            if _is_whole(result):
+            if self._is_whole(result):
                 results[result["key"]] = result
         return results
+
+    def _is_whole(self, result: Any) -> bool:
+        return (
+            isinstance(result, dict)
+            and isinstance(result.get("key"), str)
+            and all(isinstance(result.get(name), int | float) for name in self.numbers)
+        )
 
     def append(self, result: dict[str, Any]) -> None:
         """One line, on the disk when this returns."""
@@ -46,18 +54,15 @@ class ResultStore:
             os.close(handle)
 
 
-def _is_whole(result: Any) -> bool:
-    numbers = ("validation", "test")
-    return (
-        isinstance(result, dict)
-        and isinstance(result.get("key"), str)
-        and all(isinstance(result.get(name), int | float) for name in numbers)
-    )
-
-
 def _ends_cleanly(handle: int) -> bool:
     size = os.fstat(handle).st_size
     return size == 0 or os.pread(handle, 1, size - 1) == b"\n"
+
+
+def results_of(experiment: str, folder: Path | None = None) -> ResultStore:
+    """The results of an experiment in a folder; by default the committed ones."""
+    path = (folder or committed_results()) / f"{experiment}.jsonl"
+    return ResultStore(path, numbers=("validation", "test"))
 
 
 def committed_results() -> Path:

@@ -12,7 +12,7 @@ import pandas as pd
 from cpgnn.experiments.choice import BySplit, choosing, chosen, tried
 from cpgnn.experiments.config import Experiment, load_experiment
 from cpgnn.experiments.matrices import error_table
-from cpgnn.experiments.store import ResultStore, committed_results
+from cpgnn.experiments.store import results_of
 
 HETEROPHILOUS = ("texas", "squirrel", "chameleon")
 HOMOPHILOUS = ("citeseer", "pubmed", "cora")
@@ -45,7 +45,7 @@ def cells(experiment: Experiment, folder: Path | None = None) -> dict[tuple[str,
 
     Of several configurations the one that validation chose counts, on every split it has.
     """
-    store = ResultStore((folder or committed_results()) / f"{experiment.name}.jsonl")
+    store = results_of(experiment.name, folder)
     return {
         place: _cell(configurations[name])
         for place, configurations in tried(experiment, store.read()).items()
