@@ -48,6 +48,19 @@ def test_the_list(cpgnn, local):
     assert "cora 1,234 – 99 3 5 – – download (far away)" in lines
 
 
+def test_a_file_that_is_refused_does_not_hide_the_others(cpgnn, local):
+    (local / "data" / "cora.npz").write_bytes(b"not an archive")
+    done = cpgnn("datasets")
+    assert done.code == 0, done.err
+    lines = "\n".join(rows(done.out))
+    assert "texas 40 39 40 2 40 0.000 0.025" in lines
+    assert "cora 1,234 – 99 3 5 – –" in lines
+    assert "is refused ('cpgnn datasets cora' says why)" in " ".join(done.out.split())
+    refused = cpgnn("datasets", "cora")
+    assert refused.code == 2
+    assert "cora.npz" in refused.err
+
+
 def test_one_with_and_without_self_loops(cpgnn, local):
     done = cpgnn("datasets", "texas")
     assert done.code == 0, done.err

@@ -44,14 +44,18 @@ def datasets(
 
 def _rows() -> list[tuple[str, ...]]:
     from cpgnn.datasets import SPECS, at_hand, load_dataset
+    from cpgnn.errors import InputError
 
     rows = []
     for name, spec in SPECS.items():
         path = at_hand(name)
-        if path is None:
-            rows.append((name, *_expected_cells(spec.expected), f"download ({spec.origin})"))
-        else:
-            rows.append((name, *_cells(load_dataset(name).statistics()), str(path)))
+        cells, source = _expected_cells(spec.expected), f"download ({spec.origin})"
+        if path is not None:
+            try:
+                cells, source = _cells(load_dataset(name).statistics()), str(path)
+            except InputError:
+                source = f"{path}, which is refused ('cpgnn datasets {name}' says why)"
+        rows.append((name, *cells, source))
     return rows
 
 

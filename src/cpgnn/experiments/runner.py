@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +22,7 @@ from cpgnn.experiments.choice import choosing, needed
 from cpgnn.experiments.config import Experiment, Job, load_experiment
 from cpgnn.experiments.matrices import matrix_record
 from cpgnn.experiments.store import results_of
+from cpgnn.experiments.workers import worker_processes
 from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
 from cpgnn.reference import gaussian_reference
@@ -70,34 +69,22 @@ def run_jobs(
     """
     store = results_of(experiment.name, folder)
     ran = 0
-    for stage in _stages(experiment, jobs):
-        known = store.read()
-        wanted = [job for job in needed(experiment, stage, known) if job.key not in known]
-        for _ in range(len(stage) - len(wanted)):
-            done(None)
-        for result in _results(wanted, workers):
-            store.append(result)
-            ran += 1
-            done(result)
+    with worker_processes(workers) as outcomes:
+        for stage in _stages(experiment, jobs):
+            known = store.read()
+            wanted = [job for job in needed(experiment, stage, known) if job.key not in known]
+            for _ in range(len(stage) - len(wanted)):
+                done(None)
+            for result in outcomes(run_job, wanted):
+                store.append(result)
+                ran += 1
+                done(result)
     return ran
 
 
 def _stages(experiment: Experiment, jobs: list[Job]) -> tuple[list[Job], list[Job]]:
     early = [job for job in jobs if job.split < choosing(experiment, job.place)]
     return early, [job for job in jobs if job.split >= choosing(experiment, job.place)]
-
-
-def _results(jobs: list[Job], workers: int) -> Iterator[dict[str, Any]]:
-    if not jobs:
-        return
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(min(workers, len(jobs)), initializer=_one_thread) as pool:
-        yield from pool.imap_unordered(run_job, jobs)
-
-
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def run_job(job: Job) -> dict[str, Any]:
