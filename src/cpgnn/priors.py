@@ -126,13 +126,15 @@ class ChebyPrior(nn.Module):
         return chebyshev(view, relu_product(R, self.W_2), self.order)
 
 
-def chebyshev(view: View, Z: Tensor, order: int) -> Tensor:
+def chebyshev(view: View, Z: Tensor, order: int, lambda_max: float = 2.0) -> Tensor:
     """Σ_i T_i(L̃) Z_i on `view`, where Z = [Z_0 | … | Z_order] lives `order` hops wider.
 
-    Clenshaw: b_k = Z_k + 2 L̃ b_{k+1} - b_{k+2}, result Z_0 + L̃ b_1 - b_2.
+    L̃ = 2/λ_max (I - D^-½ A D^-½) - I. Clenshaw: b_k = Z_k + 2 L̃ b_{k+1} - b_{k+2}, result
+    Z_0 + L̃ b_1 - b_2.
     """
     if order == 0:
         return Z
+    scale = 2 / lambda_max
     terms = list(Z.chunk(order + 1, dim=1))
     views = [view]
     for _ in range(order):
@@ -144,8 +146,11 @@ def chebyshev(view: View, Z: Tensor, order: int) -> Tensor:
         base = terms[k]
         if b_next is not None:
             base = base - here.take(b_next)
-        # L̃ = -S with S = D^-½AD^-½
-        b, b_next = here.operator("sym").add(base, b, -1.0 if k == 0 else -2.0), here.take(b)
+        # L̃ = (scale - 1) I - scale S with S = D^-½AD^-½
+        times, own = 1 if k == 0 else 2, here.take(b)
+        if scale != 1:
+            base = base + times * (scale - 1) * own
+        b, b_next = here.operator("sym").add(base, b, -times * scale), own
     return b
 
 

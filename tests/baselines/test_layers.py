@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from cpgnn.baselines import GAT, GCN, H2GCN, GCNCheby, GraphSAGE, MixHop, h2gcn
 from cpgnn.baselines.attention import Edges, attention, mix
-from cpgnn.baselines.operators import two_hops
+from cpgnn.baselines.operators import largest_eigenvalue, two_hops
+from cpgnn.graph import Graph
 from toys import Toy, array, toy
 
 EXAMPLES = [
@@ -51,10 +53,27 @@ def test_gcn(example: Toy) -> None:
 @on_toys
 def test_gcn_cheby(example: Toy) -> None:
     model = GCNCheby(example.graph, hidden=8)
-    L = -symmetric(example.A)
+    laplacian = np.eye(example.n) - symmetric(example.A)
+    L = 2 / np.linalg.eigvals(laplacian).real.max() * laplacian - np.eye(example.n)
     T = [np.eye(example.n), L, 2 * L @ L - np.eye(example.n)]
     R = relu(sum(T[i] @ example.X @ W for i, W in enumerate(np.split(array(model.W_1), 3, 1))))
     close(model, example, sum(T[i] @ R @ W for i, W in enumerate(np.split(array(model.W_2), 3, 1))))
+
+
+def test_the_largest_eigenvalue_of_the_laplacian_of_some_graphs() -> None:
+    n = 60
+    complete = np.ones((n, n)) - np.eye(n)
+    bipartite = np.kron([[0, 1], [1, 0]], np.ones((n // 2, n // 2)))
+    circle = np.roll(np.eye(n - 1), 1, axis=0) + np.roll(np.eye(n - 1), -1, axis=0)
+    for A, expected in (
+        (complete, n / (n - 1)),
+        (complete[:5, :5], 5 / 4),
+        (bipartite, 2.0),
+        (circle, 1 + np.cos(np.pi / (n - 1))),  # an odd one
+        (np.zeros((n, n)), 1.0),
+    ):
+        graph = Graph.from_scipy(sp.csr_array(A), labels=np.arange(len(A)) % 2)
+        assert largest_eigenvalue(graph) == pytest.approx(expected, abs=1e-5)
 
 
 @on_toys
@@ -191,6 +210,27 @@ def test_gcn_is_that_of_pyg() -> None:
         edges = edge_index(example)
         R = first(torch.from_numpy(example.X).float(), edges).relu()
         torch.testing.assert_close(model(example.graph), second(R, edges))
+
+
+def test_gcn_cheby_is_that_of_pyg() -> None:
+    from torch_geometric.nn import ChebConv
+    from torch_geometric.utils import get_laplacian
+
+    example = toy(6, 12)
+    model = GCNCheby(example.graph, hidden=8).eval()
+    edges = edge_index(example)
+    places, values = get_laplacian(edges, normalization="sym")
+    L = torch.zeros(12, 12).index_put(tuple(places), values, accumulate=True)
+    largest = torch.linalg.eigvalsh(L)[-1]
+    assert largest < 1.99
+    first, second = ChebConv(4, 8, K=3, bias=False), ChebConv(8, 3, K=3, bias=False)
+    with torch.no_grad():
+        for conv, W in ((first, model.W_1), (second, model.W_2)):
+            for part, block in zip(conv.lins, W.chunk(3, dim=1), strict=True):
+                part.weight.copy_(block.T)
+        R = first(torch.from_numpy(example.X).float(), edges, lambda_max=largest).relu()
+        expected = second(R, edges, lambda_max=largest)
+        torch.testing.assert_close(model(example.graph), expected)
 
 
 def test_graphsage_is_that_of_pyg() -> None:

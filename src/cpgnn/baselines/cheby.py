@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn.functional import relu
 
+from cpgnn.baselines.operators import largest_eigenvalue
 from cpgnn.dense import dropped
 from cpgnn.graph import Graph
 from cpgnn.priors import ChebyPrior, Sizes, chebyshev
@@ -12,11 +13,10 @@ from cpgnn.sparse import View, as_view
 
 
 class GCNCheby(ChebyPrior):
-    """R = conv(relu(conv(X))), conv(R) = Σ_{i ≤ order} T_i(L̃) R W_i, L̃ = -D^-½ A D^-½.
+    """R = conv(relu(conv(X))), conv(R) = Σ_{i ≤ order} T_i(L̃) R W_i, L̃ = 2/λ_max L - I.
 
-    The prior of CPGNN-Cheby, with `dropout` on the input of both layers. Like there, the largest
-    eigenvalue of the Laplacian counts as 2; the public code computes it (1.89–2.00 on the paper's
-    graphs).
+    The prior of CPGNN-Cheby, with `dropout` on the input of both layers, and λ_max is computed
+    instead of taken to be 2: the largest eigenvalue of L = I - D^-½ A D^-½.
     """
 
     def __init__(
@@ -32,8 +32,9 @@ class GCNCheby(ChebyPrior):
 
     def forward(self, graph: Graph | View) -> Tensor:
         view = as_view(graph, self.W_1)
+        lambda_max = largest_eigenvalue(view.graph)
         middle = view.widened(self.order)
         p = self.dropout if self.training else 0.0
         X = middle.widened(self.order).dropped_features(p)
-        R = relu(chebyshev(middle, X @ self.W_1, self.order))
-        return chebyshev(view, dropped(R, p) @ self.W_2, self.order)
+        R = relu(chebyshev(middle, X @ self.W_1, self.order, lambda_max))
+        return chebyshev(view, dropped(R, p) @ self.W_2, self.order, lambda_max)

@@ -9,11 +9,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.sparse as sp
 import torch
+from scipy.sparse.linalg import eigsh
 from torch import Tensor
 
 from cpgnn.border import normalized
 from cpgnn.graph import Graph
 from cpgnn.sparse import SparseOperator, View
+
+FEW = 50
+"""Nodes up to which eigenvalues are those of the dense matrix."""
 
 _made: WeakKeyDictionary[View, dict[str, Any]] = WeakKeyDictionary()
 
@@ -74,3 +78,18 @@ def two_hops(graph: Graph) -> sp.csr_array:
         return normalized(two, np.diff(two.indptr).astype(np.float64), "sym")
 
     return graph.once(("two hops",), matrix)
+
+
+def largest_eigenvalue(graph: Graph) -> float:
+    """λ_max of the normalised Laplacian I - D^-½ A D^-½, in [1, 2]."""
+
+    def value() -> float:
+        L = sp.eye_array(graph.num_nodes) - graph.matrix("sym").astype(np.float64)
+        if graph.num_nodes <= FEW:
+            return float(np.linalg.eigvalsh(L.toarray())[-1])
+        # Lanczos would draw its first vector from numpy's global state.
+        first = np.random.default_rng(0).normal(size=graph.num_nodes)
+        found = eigsh(L, 1, which="LA", v0=first, tol=1e-6, return_eigenvectors=False)
+        return float(found[0])
+
+    return graph.once(("largest eigenvalue",), value)
