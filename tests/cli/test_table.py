@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
+from cpgnn.cli.printing import column_blocks
 from cpgnn.experiments.config import load_experiment
 
 
@@ -32,6 +34,15 @@ def test_the_text_says_what_its_numbers_are(name, said, cpgnn):
     assert done.code == 0, done.err
     assert said in done.out.splitlines()[0]
     assert ("difference" in done.out) == (name == "real")
+
+
+def test_a_wide_table_is_folded_between_its_columns():
+    frame = pd.DataFrame({"method": ["MLP", "GCN"], "a": ["1" * 20, "2"], "b": ["3"] * 2, "c": ""})
+    wide, narrow, narrowest = (column_blocks(frame, width) for width in (200, 36, 1))
+    assert [list(block) for block in wide] == [["method", "a", "b", "c"]]
+    assert [list(block) for block in narrow] == [["method", "a", "b"], ["method", "c"]]
+    assert [list(block) for block in narrowest] == [["method", name] for name in "abc"]
+    assert narrow[1]["method"].tolist() == ["MLP", "GCN"]
 
 
 @pytest.mark.parametrize(

@@ -283,10 +283,23 @@ def print_demo(demo: Demo, picture: Path, report: Path) -> None:
 
 
 def print_pages(pages: list[tuple[str, pd.DataFrame]]) -> None:
-    """Tables of text cells, one after the other."""
-    to = Console(highlight=False, width=300)
+    """Tables of text cells, one after the other; what a terminal is too narrow for, in blocks."""
+    to = console()
     for title, frame in pages:
-        made = table(*frame.columns, title=title)
-        for row in frame.itertuples(index=False):
-            made.add_row(*map(escape, row))
-        show(to, made)
+        for block in column_blocks(frame, to.width) if to.is_terminal else [frame]:
+            made = table(*block.columns, title=title)
+            for row in block.itertuples(index=False):
+                made.add_row(*map(escape, row))
+            show(to, made)
+
+
+def column_blocks(frame: pd.DataFrame, width: int) -> list[pd.DataFrame]:
+    """The first column with as many of the others as fit into `width`, then with the next."""
+    first, *others = frame.columns
+    needs = {name: 3 + max(map(len, (name, *frame[name]))) for name in frame.columns}
+    blocks: list[list[str]] = [[]]
+    for name in others:
+        if blocks[-1] and needs[first] + sum(needs[n] for n in (*blocks[-1], name)) > width:
+            blocks.append([])
+        blocks[-1].append(name)
+    return [frame[[first, *names]] for names in blocks]
