@@ -86,6 +86,7 @@ class Loose:
         (numbered_reference([50, 39]), "Class 1 of 'reference' must have at least 40 nodes"),
         (numbered_reference([500]), "'reference' must have at least 2 classes. Got 1."),
         (Loose(np.ones((3, 1)), np.full(3, -1)), "must have at least 2 classes. Got 0."),
+        ("gaussian", "'reference' must have features and labels. Got 'gaussian'."),
         (Loose(None, np.zeros(3, dtype=int)), "'reference' must have features. Got none."),
         (Loose(np.ones((4, 1)), np.zeros(3, dtype=int)), "each of its 4 rows of features"),
         (Loose(np.ones((2, 1)), np.array(["a", "b"])), "must be a class index"),

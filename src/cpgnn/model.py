@@ -11,7 +11,7 @@ from cpgnn.dense import centered_softmax
 from cpgnn.errors import check_count, must_be
 from cpgnn.graph import Graph
 from cpgnn.propagation import step
-from cpgnn.sparse import View
+from cpgnn.sparse import View, logits_on
 
 
 class CPGNN(nn.Module):
@@ -50,14 +50,8 @@ class CPGNN(nn.Module):
         return len(self.H_bar)
 
     def prior_logits(self, view: View) -> Tensor:
-        """The prior's logits on a view. A prior without a `reach` is asked for all nodes."""
-        if getattr(self.prior, "reach", None) is not None:
-            return self.prior(view)
-        logits = self.prior(view.graph)
-        if view.nodes is None:
-            return logits
-        rows = torch.from_numpy(view.nodes.astype(np.int64)).to(view.device)
-        return logits.index_select(0, rows)
+        """The prior's logits on a view."""
+        return logits_on(self.prior, view)
 
     def forward(self, graph: Graph | View) -> Tensor:
         view = self.view(graph)

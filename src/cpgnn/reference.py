@@ -88,6 +88,9 @@ def inject_features(
 
 
 def _check_reference(reference: Labelled) -> tuple[np.ndarray | sp.csr_array, np.ndarray]:
+    if not (hasattr(reference, "features") and hasattr(reference, "labels")):
+        hint = "Try gaussian_reference(class_sizes), or a Graph."
+        raise must_be("'reference'", "have features and labels", repr(reference), hint)
     X_r, y_r = reference.features, np.asarray(reference.labels)
     if X_r is None:
         raise must_be("'reference'", "have features", "none")

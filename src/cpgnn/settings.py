@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from numbers import Real
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from cpgnn.compatibility import Weighting
 from cpgnn.errors import check_count, must_be
 from cpgnn.features import Scaling
+from cpgnn.fields import at_least, changed, one_of
 
 SelectBy = Literal["accuracy", "macro_f1", "average_precision"]
 
@@ -56,36 +56,18 @@ class Settings:
         check_count("'epochs'", self.epochs, least=0)
         if self.patience is not None:
             check_count("'patience'", self.patience, least=1)
-        _at_least(self, 0, "prior_weight_decay", "centering_weight")
-        _at_least(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
-        _one_of(self, "weighting", "edge", "node")
-        _one_of(self, "init_H", "estimate", "glorot")
-        _one_of(self, "restart", "best", "best with features", "never")
-        _one_of(self, "feature_scaling", "auto", "rows", "standard", "none")
-        _one_of(self, "select_by", "accuracy", "macro_f1", "average_precision")
-        _one_of(self, "class_weight", None, "balanced")
+        at_least(self, 0, "prior_weight_decay", "centering_weight")
+        at_least(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
+        one_of(self, "weighting", "edge", "node")
+        one_of(self, "init_H", "estimate", "glorot")
+        one_of(self, "restart", "best", "best with features", "never")
+        one_of(self, "feature_scaling", "auto", "rows", "standard", "none")
+        one_of(self, "select_by", "accuracy", "macro_f1", "average_precision")
+        one_of(self, "class_weight", None, "balanced")
 
     def but(self, **changes: Any) -> Settings:
         """These settings with some fields changed."""
-        known = {field.name for field in fields(self)}
-        for name in changes:
-            if name not in known:
-                raise must_be("A setting", f"be one of {', '.join(sorted(known))}", repr(name))
-        return replace(self, **changes)
-
-
-def _at_least(settings: Settings, least: float, *names: str) -> None:
-    for name in names:
-        value = getattr(settings, name)
-        if not isinstance(value, Real) or not least <= float(value) < float("inf"):
-            raise must_be(f"'{name}'", f"be a number of at least {least:g}", repr(value))
-
-
-def _one_of(settings: Settings, name: str, *values: Any) -> None:
-    value = getattr(settings, name)
-    if value not in values:
-        listed = ", ".join(repr(v) for v in values)
-        raise must_be(f"'{name}'", f"be one of {listed}", repr(value))
+        return changed(self, changes)
 
 
 PRESETS: dict[str, Settings] = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from cpgnn.dense import bags, by_rows, dropped, first_order, take_rows
 
@@ -224,6 +224,17 @@ class View:
             position = np.searchsorted(self.wider.nodes, self.nodes)
         return torch.from_numpy(position.astype(np.int64)).to(self.device)
 
+    @cached_property
+    def positions(self) -> Tensor | None:
+        """Positions of S among all nodes (None: they are the same)."""
+        if self.nodes is None:
+            return None
+        return torch.from_numpy(self.nodes.astype(np.int64)).to(self.device)
+
+    def pick(self, values: Tensor) -> Tensor:
+        """Rows of `values` (on all nodes) that belong to S."""
+        return values if self.positions is None else values.index_select(0, self.positions)
+
     def take(self, values: Tensor) -> Tensor:
         """Rows of `values` (on `wider`) that belong to S."""
         return values if self.inside is None else take_rows(values, self.inside)
@@ -258,9 +269,7 @@ class View:
         """X[S], ready for `features @ W`."""
         X = self.graph.features
         if X is None:
-            if self.nodes is None:
-                return IdentityRows(None)
-            return IdentityRows(torch.from_numpy(self.nodes.astype(np.int64)).to(self.device))
+            return IdentityRows(self.positions)
         rows = X if self.nodes is None else X[self.nodes]
         if sp.issparse(rows):
             return self._rows(rows)
@@ -275,6 +284,13 @@ class View:
             ones = torch.ones(self.num_nodes, 1, device=self.device, dtype=self.dtype)
             return IdentityRows(X.nodes, dropped(ones, p))
         return X.dropout(p) if isinstance(X, SparseOperator) else dropped(X, p)
+
+
+def logits_on(model: nn.Module, view: View) -> Tensor:
+    """The model's logits on a view. One that has no `reach` is given the graph, for all nodes."""
+    if getattr(model, "reach", None) is not None:
+        return model(view)
+    return view.pick(model(view.graph))
 
 
 def as_view(graph: Graph | View, like: Tensor) -> View:

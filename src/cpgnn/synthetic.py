@@ -310,7 +310,10 @@ def _uniform_pairs(rng: np.random.Generator) -> Iterator[Iterator[tuple[float, f
 
 
 def _as_compatibility(compatibility: Any, c: int) -> np.ndarray:
-    H = np.asarray(compatibility, dtype=np.float64)
+    try:
+        H = np.asarray(compatibility, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise must_be("'compatibility'", "be a matrix of numbers", repr(compatibility)) from None
     if H.shape != (c, c):
         raise must_be("'compatibility'", f"be {c} × {c}, one row a class", H.shape)
     if not ((H >= 0) & (H <= 1)).all():

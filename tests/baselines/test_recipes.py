@@ -13,6 +13,7 @@ from cpgnn.baselines import GCN, MODELS, REAL, SYNTHETIC, GraphSAGE, recipes, tr
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
 from cpgnn.dense import dropped
 from cpgnn.errors import InputError
+from cpgnn.graph import Graph
 from cpgnn.loop import Epoch
 from cpgnn.selection import Split, stratified_split
 from toys import planted, toy
@@ -46,6 +47,64 @@ def test_every_recipe_trains_and_can_be_written_down(recipe) -> None:
     assert json.loads(json.dumps(asdict(recipe)))["method"] == recipe.method
     names = {name.split(".")[0] for name, _ in model.named_parameters()}
     assert set(recipe.decayed or ()) <= names
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epochs": 0}, "'epochs' must be at least 1. Got 0."),
+        ({"patience": -1}, "'patience' must be at least 0. Got -1."),
+        ({"batch_size": 2.5}, "'batch_size' must be a whole number. Got 2.5."),
+        ({"learning_rate": -1.0}, "'learning_rate' must be a number of at least 1e-12. Got -1.0."),
+        ({"weight_decay": "little"}, "'weight_decay' must be a number of at least 0."),
+        ({"optimizer": "adamw"}, "'optimizer' must be one of 'adam', 'sgd'. Got 'adamw'."),
+        ({"stop": "soon"}, "'stop' must be one of 'never', 'rising loss'"),
+        ({"keep": "x"}, "'keep' must be one of 'best', 'last'"),
+        ({"feature_scaling": "x"}, "'feature_scaling' must be one of 'auto'"),
+        ({"momentum": 0.9}, "A setting must be one of .* Got 'momentum'."),
+    ],
+)
+def test_a_recipe_that_cannot_be_followed(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        recipes("GCN")[0].but(**change)
+
+
+def test_what_a_recipe_asks_of_its_model() -> None:
+    graph = planted(n=50)
+    split = stratified_split(graph.labels, validation=0.3, test=0.2)
+    recipe = recipes("GCN")[0].but(method="mine", decayed=("W_9",))
+    with pytest.raises(InputError, match=r"'method' must be one of H2GCN, .* Got mine."):
+        recipe.build(graph)
+    with pytest.raises(InputError, match=r"'decayed' must name weights: W_1, W_2. Got 'W_9'."):
+        train_baseline(GCN(graph), graph, split, recipe)
+    with pytest.raises(InputError, match=r"The model must have weights to train. Got Identity."):
+        train_baseline(torch.nn.Identity(), graph, split, recipe)
+
+
+class OnGraphs(torch.nn.Module):
+    """A model that knows graphs, not views of them, like one written elsewhere."""
+
+    def __init__(self, inner: torch.nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, graph: Graph) -> torch.Tensor:
+        assert isinstance(graph, Graph)
+        return self.inner(graph)
+
+
+@pytest.mark.parametrize("method", ["GCN", "GraphSAGE", "MLP"])
+def test_a_model_of_anybody_trains_like_ours(method: str) -> None:
+    graph = planted(n=80)
+    split = stratified_split(graph.labels, validation=0.3, test=0.2)
+    recipe = recipes(method)[0].but(epochs=20, decayed=None)
+    ours, theirs = recipe.build(graph), OnGraphs(recipe.build(graph))
+    records = [train_baseline(model, graph, split, recipe) for model in (ours, theirs)]
+    assert records[0].kept is not None
+    assert records[1].kept is not None
+    assert records[0].kept.epoch == records[1].kept.epoch
+    with torch.no_grad():
+        torch.testing.assert_close(theirs(graph), ours(graph), rtol=1e-3, atol=1e-4)
 
 
 def epoch(number: int, score: float) -> Epoch:

@@ -59,6 +59,7 @@ def test_a_wide_table_is_folded_between_its_columns():
         ),
         (["table", "nonsense"], "must be one of ablation, compatibility, real, synthetic"),
         (["table", "real", "--format", "xml"], "must be text, csv or markdown"),
+        (["table", "real"], "'--results' must be a folder of result lines. Got no such folder"),
     ],
 )
 def test_what_is_not_there_is_refused(words, said, cpgnn, tmp_path):

@@ -42,6 +42,7 @@ def test_errors_are_averaged_over_the_lines_of_a_graph(tmp_path):
     for job, (before, after) in zip(jobs, [(0.2, 0.1), (0.4, 0.1)], strict=False):
         errors = {"initial_error": before, "learned_error": after}
         store.append({"key": job.key, "validation": 50.0, "test": 50.0} | errors)
+    store.append({"key": jobs[2].key, "validation": 50.0, "test": 50.0})  # not a whole line
     assert list(tracked(tmp_path)) == ["cora"]
     row = error_table(tmp_path).iloc[0]
     assert (row["initial"], row["learned"]) == ("0.3000 ± 0.1000", "0.1000 ± 0.0000")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cpgnn.experiments.config import load_experiment
-from cpgnn.experiments.misses import auto_columns, compared, comparison, miss_list
+from cpgnn.experiments.misses import auto_choices, auto_columns, compared, comparison, miss_list
 from cpgnn.experiments.store import ResultStore
 
 REAL = load_experiment("real")
@@ -28,6 +28,14 @@ def test_the_border_is_the_larger_of_std_and_one_point(tmp_path):
     assert not rows["reached"].any()
     assert "| features | pubmed | GAT | 83.47" in miss_list(tmp_path)
     assert "| features | cora" not in miss_list(tmp_path)
+
+
+def test_what_auto_chose_is_counted(tmp_path):
+    store = ResultStore(tmp_path / "real.jsonl")
+    for i, (chosen, layers) in enumerate([("LINK-1", 0), ("LINK-1", 1), ("MLP-2", 2)]):
+        line = {"key": str(i), "validation": 1.0, "test": 1.0}
+        store.append(line | {"chosen": chosen, "num_layers": layers})
+    assert "Of its 3 runs it chose LINK-1 (2), MLP-2 (1); in 1 the prior" in auto_choices(tmp_path)
 
 
 def test_auto_is_compared_with_the_best_published_variant(tmp_path):

@@ -38,6 +38,7 @@ def test_a_line_cut_short_is_passed_over_and_does_not_spoil_the_next(tmp_path):
         b'{"key": "b", "validation": 50.0, "test": 1.5, "note": "\xff"}',
         b'{"key": "b"}',
         b'{"key": "b", "validation": 50.0, "test": "high"}',
+        b'{"key": "b", "validation": 50.0, "test": NaN}',
         b'{"key": ["b"], "validation": 50.0, "test": 1.5}',
         b"[1, 2]",
         b"[" * 100_000,
@@ -48,6 +49,15 @@ def test_what_is_no_result_is_passed_over(wrong, tmp_path):
     store.path.write_bytes(json.dumps(line("a")).encode() + b"\n" + wrong + b"\n")
     store.append(line("c"))
     assert set(store.read()) == {"a", "c"}
+
+
+def test_a_place_that_takes_no_results_is_noticed_at_once(tmp_path):
+    store = results_of("r", tmp_path / "new")
+    store.check_writable()
+    assert store.read() == {}
+    (tmp_path / "new" / "other.jsonl").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        results_of("other", tmp_path / "new").check_writable()
 
 
 def test_other_lines_need_a_key_alone(tmp_path):

@@ -75,6 +75,17 @@ def test_difference_and_means(folder):
     assert "71.00 ± 1.00 (n=2) \\| 63.75 \\| +7.25" in markdown("real", folder)
 
 
+def test_runs_without_propagation_are_counted(tmp_path):
+    store = ResultStore(tmp_path / "real.jsonl")
+    for job in REAL.jobs():
+        if job.place == ("featureless", "cora", "CPGNN-MLP-1", "authors") and job.split < 3:
+            common = {"configuration": job.configuration, "validation": 1.0, "test": 80.0}
+            store.append({"key": job.key, "num_layers": min(job.split, 1)} | common)
+    page = dict(laid_out("real", tmp_path))["featureless"].set_index("method")
+    assert page.loc["CPGNN-MLP-1 (authors)", "cora"].startswith("80.00 ± 0.00 (n=3, prior 1) | ")
+    assert tuple(table("real", tmp_path).columns) == COLUMNS
+
+
 def test_the_papers_mean_columns(tmp_path):
     store = ResultStore(tmp_path / "real.jsonl")
     for job in REAL.jobs():

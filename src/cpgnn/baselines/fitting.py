@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from cpgnn.baselines.recipes import Recipe
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
+from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.loop import (
     Best,
@@ -25,7 +27,7 @@ from cpgnn.loop import (
     seeded,
 )
 from cpgnn.selection import Split
-from cpgnn.sparse import as_view
+from cpgnn.sparse import as_view, logits_on
 
 
 def train_baseline(
@@ -38,11 +40,15 @@ def train_baseline(
 ) -> Training:
     """Trains a model by a recipe and leaves it with the weights of the epoch the recipe keeps.
 
+    The model is any module with `forward(graph) -> logits` [n, c], a baseline or your own.
     The graph's features are taken as they are: scale them with `FeatureScaler` first, as
     `recipe.feature_scaling` says. Without validation nodes nothing stops training and the last
     epoch is kept. The same seed gives the same weights on the same machine.
     """
-    target = Target.of(as_view(graph, next(model.parameters())), split)
+    weight = next(model.parameters(), None)
+    if weight is None:
+        raise must_be("The model", "have weights to train", type(model).__name__)
+    target = Target.of(as_view(graph, weight), split)
     optimizer = _optimizer(model, recipe)
     stop, keep = _rules(recipe, optimizer) if len(split.val) else (None, None)
     schedule = None
@@ -61,7 +67,7 @@ def train_baseline(
     with seeded(seed):
         descend(
             model,
-            model,
+            partial(logits_on, model),
             target,
             optimizer,
             best,
@@ -85,6 +91,10 @@ def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
         {"params": [], "weight_decay": recipe.weight_decay},
         {"params": []},
     ]
+    names = {name.split(".")[0] for name, _ in model.named_parameters()}
+    for name in recipe.decayed or ():
+        if name not in names:
+            raise must_be("'decayed'", f"name weights: {', '.join(sorted(names))}", repr(name))
     for name, weight in model.named_parameters():
         decays = recipe.decayed is None or name.split(".")[0] in recipe.decayed
         groups[0 if decays else 1]["params"].append(weight)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import elu
 
 from cpgnn.baselines.attention import Edges, attention, mix
-from cpgnn.baselines.operators import picked, whole
+from cpgnn.baselines.operators import whole
 from cpgnn.dense import dropped
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
@@ -55,7 +55,7 @@ class GAT(nn.Module):
         R = elu(attend(everything, Z, self.receive_1, self.send_1, p) + self.b_1)
         Z = dropped(R, p) @ self.W_2
         R = attend(everything, Z, self.receive_2, self.send_2, p) + self.b_2
-        return picked(view, R)
+        return view.pick(R)
 
     def _project(self, view: View, p: float) -> Tensor:
         """X W_1 with dropout on X; where that is the identity, every head drops its own nodes.

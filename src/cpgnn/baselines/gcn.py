@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from cpgnn.baselines.operators import picked, whole, with_self_loops
+from cpgnn.baselines.operators import whole, with_self_loops
 from cpgnn.dense import dropped
 from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
@@ -34,4 +34,4 @@ class GCN(nn.Module):
         A_hat = with_self_loops(view)
         p = self.dropout if self.training else 0.0
         R = relu(A_hat @ (whole(view).dropped_features(p) @ self.W_1))
-        return picked(view, A_hat @ (dropped(R, p) @ self.W_2))
+        return view.pick(A_hat @ (dropped(R, p) @ self.W_2))

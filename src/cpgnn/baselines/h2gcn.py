@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from cpgnn.baselines.operators import kept, picked, two_hops, whole
+from cpgnn.baselines.operators import kept, two_hops, whole
 from cpgnn.dense import dropped
 from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
@@ -50,7 +50,7 @@ class H2GCN(nn.Module):
         if self.training and self.dropout > 0:
             R_1 = S.side_by_side(R_0)
             R_2 = S_view.side_by_side(R_1)
-            R = torch.cat([picked(view, R_0), picked(view, R_1), R_2], dim=1)
+            R = torch.cat([view.pick(R_0), view.pick(R_1), R_2], dim=1)
             return dropped(R, self.dropout) @ self.W
         return self._folded(view, R_0, S, S_view)
 
@@ -66,7 +66,7 @@ class H2GCN(nn.Module):
         U, inner, of_one, of_two = U.split([c, 2 * c, 2 * c, 2 * c], dim=1)
         inner = S.two.add(S.one.add(inner, of_one), of_two)
         inner_1, inner_2 = inner.chunk(2, dim=1)
-        return S_view.two.add(S_view.one.add(picked(view, U), inner_1), inner_2)
+        return S_view.two.add(S_view.one.add(view.pick(U), inner_1), inner_2)
 
 
 @dataclass(frozen=True)

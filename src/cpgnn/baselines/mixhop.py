@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm, relu
 
-from cpgnn.baselines.operators import picked, whole, with_self_loops
+from cpgnn.baselines.operators import whole, with_self_loops
 from cpgnn.dense import dropped
 from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
@@ -58,7 +58,7 @@ class MixHop(nn.Module):
         Z = relu(batch_norm(Z, None, None, None, self.shift, training=True, eps=1e-3))
         weight = torch.softmax(self.q, dim=0).repeat_interleave(self.num_classes)
         R_0, R_1, R_2 = (dropped(Z, drop) @ self.V * weight).chunk(POWERS, dim=1)
-        return picked(view, A_hat.add(R_0, A_hat.add(R_1, R_2)))
+        return view.pick(A_hat.add(R_0, A_hat.add(R_1, R_2)))
 
 
 def unit_rows_times(X: SparseOperator | IdentityRows | Tensor, W: Tensor) -> Tensor:

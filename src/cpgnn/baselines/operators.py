@@ -8,9 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from scipy.sparse.linalg import eigsh
-from torch import Tensor
 
 from cpgnn.border import normalized
 from cpgnn.graph import Graph
@@ -33,17 +31,6 @@ def kept(view: View, key: str, make: Callable[[], Any]) -> Any:
 def whole(view: View) -> View:
     """The view of all nodes of the same graph."""
     return view if view.nodes is None else view.graph.view(view.device, view.dtype)
-
-
-def picked(view: View, values: Tensor) -> Tensor:
-    """Rows of `values` (on all nodes) that belong to the view."""
-    if view.nodes is None:
-        return values
-
-    def positions() -> Tensor:
-        return torch.from_numpy(np.asarray(view.nodes, dtype=np.int64)).to(view.device)
-
-    return values.index_select(0, kept(view, "positions", positions))
 
 
 def with_self_loops(view: View) -> SparseOperator:

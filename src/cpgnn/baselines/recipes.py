@@ -7,7 +7,7 @@ Each method has one or more recipes; the one with the best mean validation accur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from torch import nn
@@ -19,8 +19,9 @@ from cpgnn.baselines.h2gcn import H2GCN
 from cpgnn.baselines.mixhop import MixHop
 from cpgnn.baselines.mlp import MLP
 from cpgnn.baselines.sage import GraphSAGE
-from cpgnn.errors import must_be
+from cpgnn.errors import check_count, must_be
 from cpgnn.features import Scaling
+from cpgnn.fields import at_least, changed, one_of
 from cpgnn.priors import Sizes
 
 MODELS: dict[str, type[nn.Module]] = {
@@ -40,7 +41,7 @@ class Recipe:
     """One way to build and train a baseline, each field with its why."""
 
     method: str
-    """Its name in the paper's tables."""
+    """Its name in the paper's tables; anything for a model of your own."""
     learning_rate: float
     epochs: int
     """At most so many updates."""
@@ -69,13 +70,28 @@ class Recipe:
     feature_scaling: Scaling = "rows"
     """How the caller scales the features (see `cpgnn.features`)."""
 
+    def __post_init__(self) -> None:
+        check_count("'epochs'", self.epochs, least=1)
+        check_count("'patience'", self.patience, least=0)
+        for name in ("batch_size", "rate_steps"):
+            if getattr(self, name) is not None:
+                check_count(f"'{name}'", getattr(self, name), least=1)
+        at_least(self, 0, "weight_decay")
+        at_least(self, 1e-12, "learning_rate", "adam_epsilon")
+        one_of(self, "optimizer", "adam", "sgd")
+        one_of(self, "stop", "never", "rising loss", "loss or accuracy", "accuracy")
+        one_of(self, "keep", "best", "last", "loss and accuracy")
+        one_of(self, "feature_scaling", "auto", "rows", "standard", "none")
+
     def build(self, sizes: Sizes, *, seed: int = 0) -> nn.Module:
         """A new model with weights from `seed`."""
+        if self.method not in MODELS:
+            raise must_be("'method'", f"be one of {', '.join(MODELS)} to be built", self.method)
         return MODELS[self.method](sizes, **self.settings, seed=seed)
 
     def but(self, **changes: Any) -> Recipe:
         """This recipe with some fields changed."""
-        return replace(self, **changes)
+        return changed(self, changes)
 
 
 _GCN = Recipe(

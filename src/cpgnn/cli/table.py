@@ -24,6 +24,10 @@ def table(
     if format not in ("text", "csv", "markdown"):
         raise must_be("'--format'", "be text, csv or markdown", repr(format))
     if tables.table(name, results).empty:
+        if results is not None and not results.exists():
+            raise must_be(
+                "'--results'", "be a folder of result lines", f"no such folder: {results}"
+            )
         hint = f"'cpgnn reproduce {name}' makes some"
         where = results or "the results that come with cpgnn"
         print(f"Note: there is no result of '{name}' in {where}; {hint}.", file=sys.stderr)

@@ -351,7 +351,10 @@ def published(experiment: str) -> Accuracies:
 
 
 def measured(experiment: str, folder: Path | None = None) -> Accuracies:
-    """Our numbers of one experiment, CPGNN under `authors`."""
+    """Our numbers of one experiment, CPGNN under `authors`.
+
+    Methods are compared on the same splits: of every graph, on those that all of them have.
+    """
     if experiment == "compatibility":
         lines = tracked(folder).get("h=0.0", [])
         names = {"initial error": "initial_error", "error": "learned_error"} if lines else {}
@@ -359,11 +362,20 @@ def measured(experiment: str, folder: Path | None = None) -> Accuracies:
             ("features", "h=0.0", name): float(np.mean([line[key] for line in lines]))
             for name, key in names.items()
         }
-    found = cells(load_experiment(experiment), folder)
-    return {
-        (setting, dataset, method): cell.mean
-        for (setting, dataset, method, preset), cell in found.items()
+    found = {
+        (setting, dataset, method): cell.tests
+        for (setting, dataset, method, preset), cell in cells(
+            load_experiment(experiment), folder
+        ).items()
         if preset in ("-", "authors")
+    }
+    common: dict[tuple[str, str], set[int]] = {}
+    for (setting, dataset, _), tests in found.items():
+        common[setting, dataset] = common.get((setting, dataset), set(tests)) & set(tests)
+    return {
+        place: float(np.mean([tests[split] for split in sorted(common[place[:2]])]))
+        for place, tests in found.items()
+        if common[place[:2]]
     }
 
 

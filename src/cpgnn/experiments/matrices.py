@@ -50,7 +50,8 @@ def _rounded(matrix: np.ndarray) -> list[list[float | None]]:
 def tracked(folder: Path | None = None) -> dict[str, list[dict[str, Any]]]:
     """Data set → its result lines in the order of the splits."""
     experiment = load_experiment("compatibility")
-    results = results_of("compatibility", folder).read()
+    errors = ("initial_error", "learned_error")
+    results = results_of("compatibility", folder, errors).read()
     lines: dict[str, list[dict[str, Any]]] = {name: [] for name in experiment.datasets}
     for job in experiment.jobs():
         if job.key in results:

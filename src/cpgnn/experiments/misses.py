@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from cpgnn.experiments.store import results_of
 from cpgnn.experiments.tables import table
 
 REASONS: dict[tuple[str, str, str], str] = {
@@ -57,10 +59,22 @@ def comparison(folder: Path | None = None) -> str:
     return (
         f"- `authors`: {authors['within'].sum()} of {len(authors)} cells {rule}.\n"
         f"- Baselines: {baselines['within'].sum()} of {len(baselines)} cells {rule}.\n"
-        f"- `default`: {default['reached'].sum()} of {len(default)} cells at or above the "
-        "published mean.\n"
+        f"- `default`, with the learning rate of 0.05 among what is tried: "
+        f"{default['reached'].sum()} of {len(default)} cells at or above the published mean.\n"
         f"- `CPGNN-auto`: at or above the best CPGNN variant of the paper in "
-        f"{int(auto['reached'].sum())} of {len(auto)} columns.\n"
+        f"{int(auto['reached'].sum())} of {len(auto)} columns. {auto_choices(folder)}\n"
+    )
+
+
+def auto_choices(folder: Path | None = None) -> str:
+    """What CPGNN-auto chose in its runs, and how often it ended without propagation."""
+    lines = [line for line in results_of("real", folder).read().values() if "chosen" in line]
+    counts = Counter(line["chosen"] for line in lines)
+    chosen = ", ".join(f"{name} ({count})" for name, count in counts.most_common())
+    alone = sum(line["num_layers"] == 0 for line in lines)
+    return (
+        f"Of its {len(lines)} runs it chose {chosen or 'nothing'}; in {alone} the prior alone was "
+        "best on the validation nodes."
     )
 
 

@@ -68,6 +68,7 @@ def run_jobs(
     the result of every job it ran, and None for every other.
     """
     store = results_of(experiment.name, folder)
+    store.check_writable()
     ran = 0
     with worker_processes(workers) as outcomes:
         for stage in _stages(experiment, jobs):

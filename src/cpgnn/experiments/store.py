@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -37,14 +38,13 @@ class ResultStore:
         return (
             isinstance(result, dict)
             and isinstance(result.get("key"), str)
-            and all(isinstance(result.get(name), int | float) for name in self.numbers)
+            and all(_is_number(result.get(name)) for name in self.numbers)
         )
 
     def append(self, result: dict[str, Any]) -> None:
         """One line, on the disk when this returns."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps(result, sort_keys=True, ensure_ascii=False) + "\n"
-        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        handle = self._open()
         try:
             if not _ends_cleanly(handle):
                 line = "\n" + line
@@ -53,16 +53,33 @@ class ResultStore:
         finally:
             os.close(handle)
 
+    def check_writable(self) -> None:
+        """Raises what `append` would, before there is anything to lose."""
+        os.close(self._open())
+
+    def _open(self) -> int:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
 
 def _ends_cleanly(handle: int) -> bool:
     size = os.fstat(handle).st_size
     return size == 0 or os.pread(handle, 1, size - 1) == b"\n"
 
 
-def results_of(experiment: str, folder: Path | None = None) -> ResultStore:
-    """The results of an experiment in a folder; by default the committed ones."""
+def results_of(
+    experiment: str, folder: Path | None = None, numbers: tuple[str, ...] = ()
+) -> ResultStore:
+    """The results of an experiment in a folder; by default the committed ones.
+
+    A whole line has accuracies, and the other `numbers` that are asked for.
+    """
     path = (folder or committed_results()) / f"{experiment}.jsonl"
-    return ResultStore(path, numbers=("validation", "test"))
+    return ResultStore(path, numbers=("validation", "test", *numbers))
 
 
 def committed_results() -> Path:

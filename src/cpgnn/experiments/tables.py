@@ -30,14 +30,34 @@ COLUMNS = (
 )
 
 
+PRIOR_ALONE = (
+    ' "prior k": in k of the n runs an epoch of the prior alone was best on the validation nodes, '
+    "and the model is its prior, without propagation."
+)
+
+
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table: mean and std over n splits of the configuration validation chose."""
+    """One number of a table: the runs of the configuration that validation chose."""
 
-    mean: float
-    std: float
-    n: int
+    tests: dict[int, float]
+    """Split → test accuracy in percent."""
+    prior_alone: int
+    """Runs of CPGNN in which an epoch without propagation was best on the validation nodes."""
     configuration: dict[str, Any]
+
+    @property
+    def n(self) -> int:
+        return len(self.tests)
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(list(self.tests.values())))
+
+    @property
+    def std(self) -> float:
+        """Over the n splits."""
+        return float(np.std(list(self.tests.values())))
 
 
 def cells(experiment: Experiment, folder: Path | None = None) -> dict[tuple[str, ...], Cell]:
@@ -54,21 +74,28 @@ def cells(experiment: Experiment, folder: Path | None = None) -> dict[tuple[str,
 
 
 def _cell(by_split: BySplit) -> Cell:
-    test = [by_split[split]["test"] for split in sorted(by_split)]
-    configuration = next(iter(by_split.values()))["configuration"]
-    return Cell(float(np.mean(test)), float(np.std(test)), len(test), configuration)
+    return Cell(
+        tests={split: by_split[split]["test"] for split in sorted(by_split)},
+        prior_alone=sum(result.get("num_layers") == 0 for result in by_split.values()),
+        configuration=next(iter(by_split.values()))["configuration"],
+    )
 
 
 def table(name: str, folder: Path | None = None) -> pd.DataFrame:
     """One row a cell, with the published number beside it (empty where there is none)."""
-    experiment = load_experiment(name)
+    return _rows(load_experiment(name), folder)[list(COLUMNS)]
+
+
+def _rows(experiment: Experiment, folder: Path | None) -> pd.DataFrame:
+    """`table` with one column more: in how many runs the prior stands alone."""
     rows = []
     for (setting, dataset, method, preset), cell in cells(experiment, folder).items():
         published = experiment.published.get(setting, {}).get(dataset, {}).get(method)
         mean, std = published or (float("nan"), float("nan"))
         ours = (round(cell.mean, 2), round(cell.std, 2), cell.n)
-        rows.append((experiment.table, setting, dataset, method, preset, *ours, mean, std))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+        place = (experiment.table, setting, dataset, method, preset)
+        rows.append((*place, *ours, mean, std, cell.prior_alone))
+    return pd.DataFrame(rows, columns=[*COLUMNS, "prior_alone"])
 
 
 def laid_out(name: str, folder: Path | None = None) -> list[tuple[str, pd.DataFrame]]:
@@ -76,7 +103,7 @@ def laid_out(name: str, folder: Path | None = None) -> list[tuple[str, pd.DataFr
     experiment = load_experiment(name)
     if experiment.tracks_H:
         return [("error of H", error_table(folder))]
-    frame = table(name, folder)
+    frame = _rows(experiment, folder)
     if frame.empty:
         return _published_pages(experiment)
     pages = []
@@ -124,7 +151,8 @@ def _text(here: pd.DataFrame, dataset: str, compared: bool) -> str:
     if dataset not in here.index:
         return ""
     row = here.loc[dataset]
-    text = f"{row['accuracy_mean']:.2f} ± {row['accuracy_std']:.2f} (n={row['n']})"
+    alone = f", prior {row['prior_alone']}" if row["prior_alone"] else ""
+    text = f"{row['accuracy_mean']:.2f} ± {row['accuracy_std']:.2f} (n={row['n']}{alone})"
     if np.isnan(row["published_mean"]):
         return text
     text += f" | {row['published_mean']:.2f}"
@@ -148,7 +176,7 @@ def caption(name: str) -> str:
     experiment = load_experiment(name)
     middle = " | difference" if experiment.compared else ""
     cells = f" Cells: ours | {experiment.published_title}{middle}." if experiment.published else ""
-    return f"{experiment.title}.{cells}"
+    return f"{experiment.title}.{cells}{'' if experiment.tracks_H else PRIOR_ALONE}"
 
 
 def markdown(name: str, folder: Path | None = None) -> str:
