@@ -14,7 +14,7 @@ help:
 	@echo "make test       set up, check style and types, run the tests (minutes)"
 	@echo "make test-slow  what needs data sets, minutes or a clean environment"
 	@echo "make docs       build the documentation into site/"
-	@echo "make reproduce  all of the paper's experiments (about 13 hours of one core; resumes)"
+	@echo "make reproduce  all of the paper's experiments (about 14 hours of one core; resumes)"
 	@echo "make pictures   draw the pictures of docs/decision.md again"
 	@echo "make bench      run the benchmarks (about half an hour; CPGNN_DATA names the graphs)"
 
