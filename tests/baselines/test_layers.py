@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from scipy.sparse.linalg import ArpackNoConvergence
 
-from cpgnn.baselines import GAT, GCN, H2GCN, GCNCheby, GraphSAGE, MixHop, h2gcn
+from cpgnn.baselines import GAT, GCN, H2GCN, GCNCheby, GraphSAGE, MixHop, h2gcn, operators
 from cpgnn.baselines.attention import Edges, attention, mix
 from cpgnn.baselines.operators import largest_eigenvalue, two_hops
 from cpgnn.graph import Graph
-from toys import Toy, array, toy
+from toys import Toy, array, planted, toy
 
 EXAMPLES = [
     toy(0, 6, isolated=0),
@@ -74,6 +75,14 @@ def test_the_largest_eigenvalue_of_the_laplacian_of_some_graphs() -> None:
     ):
         graph = Graph.from_scipy(sp.csr_array(A), labels=np.arange(len(A)) % 2)
         assert largest_eigenvalue(graph) == pytest.approx(expected, abs=1e-5)
+
+
+def test_an_eigenvalue_that_is_not_found_counts_as_its_bound(monkeypatch) -> None:
+    def gives_up(*_, **__):
+        raise ArpackNoConvergence("gave up after %s", np.array([]), np.array([]))
+
+    monkeypatch.setattr(operators, "eigsh", gives_up)
+    assert largest_eigenvalue(planted(n=80)) == 2.0
 
 
 @on_toys

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from cpgnn.border import normalized
 from cpgnn.graph import Graph
@@ -68,7 +68,7 @@ def two_hops(graph: Graph) -> sp.csr_array:
 
 
 def largest_eigenvalue(graph: Graph) -> float:
-    """λ_max of the normalised Laplacian I - D^-½ A D^-½, in [1, 2]."""
+    """λ_max of the normalised Laplacian I - D^-½ A D^-½, in [1, 2]; 2 where it is not found."""
 
     def value() -> float:
         L = sp.eye_array(graph.num_nodes) - graph.matrix("sym").astype(np.float64)
@@ -76,7 +76,10 @@ def largest_eigenvalue(graph: Graph) -> float:
             return float(np.linalg.eigvalsh(L.toarray())[-1])
         # Lanczos would draw its first vector from numpy's global state.
         first = np.random.default_rng(0).normal(size=graph.num_nodes)
-        found = eigsh(L, 1, which="LA", v0=first, tol=1e-6, return_eigenvectors=False)
+        try:
+            found = eigsh(L, 1, which="LA", v0=first, tol=1e-6, return_eigenvectors=False)
+        except ArpackNoConvergence:
+            return 2.0
         return float(found[0])
 
     return graph.once(("largest eigenvalue",), value)
