@@ -18,8 +18,8 @@ import numpy as np
 import torch
 
 from cpgnn import CPGNNClassifier, load_dataset, per_class_split
-from cpgnn.calibration import Calibration
 from cpgnn.errors import GraphNotice
+from cpgnn.evaluation.calibration import Calibration
 from measuring import RESULTS
 
 DATASETS = ("texas", "cora", "citeseer", "chameleon", "squirrel", "pubmed")

@@ -11,7 +11,7 @@ import warnings
 
 import torch
 
-import cpgnn.sparse
+import cpgnn.engine.sparse
 from alternatives import EdgeIndexCPGNN, SparseTensorCPGNN, usual_epoch
 from measuring import interleaved, keep
 from ours import epochs, floor, prepared
@@ -33,7 +33,7 @@ def measured(name: str, features: bool, prior: str) -> dict[str, float | str]:
     run = epochs(graph, split, prior, 1, count)
     contenders = {
         "floor": floor(graph, prior),
-        "floor, our product": floor(graph, prior, product=cpgnn.sparse.product),
+        "floor, our product": floor(graph, prior, product=cpgnn.engine.sparse.product),
         "ours": run,
         "PyG, CSR": usual_epoch(SparseTensorCPGNN(graph, prior), graph, split),
     }

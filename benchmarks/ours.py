@@ -7,10 +7,10 @@ from collections.abc import Callable
 import torch
 
 from cpgnn import Architecture, FeatureScaler, Graph, Split, per_class_split
-from cpgnn.adam import FusedAdam
 from cpgnn.compatibility import add_centering_gradient
 from cpgnn.datasets import load_dataset
-from cpgnn.loop import Best, Target, descend
+from cpgnn.engine.adam import FusedAdam
+from cpgnn.engine.loop import Best, Target, descend
 
 
 def prepared(name: str, features: bool) -> tuple[Graph, Split]:

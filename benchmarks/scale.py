@@ -20,13 +20,13 @@ import scipy.sparse as sp
 import torch
 from torch import nn
 
-import cpgnn.sparse
+import cpgnn.engine.sparse
 from alternatives import EdgeIndexCPGNN, SparseTensorCPGNN, usual_epoch
 from cpgnn import Architecture, Graph
-from cpgnn.adam import FusedAdam
-from cpgnn.loop import Best, Target, descend
+from cpgnn.engine.adam import FusedAdam
+from cpgnn.engine.loop import Best, Target, descend
 from cpgnn.propagation import step
-from cpgnn.selection import Split
+from cpgnn.splits import Split
 from measuring import copy_bandwidth, keep
 
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # as the command line does
@@ -120,7 +120,7 @@ def field() -> dict[str, float]:
     graph = random_graph(1_000_000, 10_000_000)
     split = labelled(graph, 0.01)
     on_field, on_all = (epoch_time(graph, split, count=3, whole=whole) for whole in (False, True))
-    cpgnn.sparse.SATURATED = 0.0
+    cpgnn.engine.sparse.SATURATED = 0.0
     prior_on_all = epoch_time(graph, split, count=3)
     return {
         "edges": graph.num_edges,

@@ -18,7 +18,7 @@ import torch
 
 from cpgnn.architecture import Architecture
 from cpgnn.experiments.store import ResultStore
-from cpgnn.self_training import self_trained
+from cpgnn.selection.self_training import self_trained
 from cpgnn.settings import preset
 from cpgnn.training import train
 from tuning import prepared

@@ -20,11 +20,11 @@ import torch
 
 from cpgnn.architecture import Architecture
 from cpgnn.datasets import load_dataset
+from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.experiments.store import ResultStore
-from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
-from cpgnn.selection import Split, per_class_split
 from cpgnn.settings import preset
+from cpgnn.splits import Split, per_class_split
 from cpgnn.training import train
 
 RESULTS = Path(__file__).parent / "results" / "tuning.jsonl"

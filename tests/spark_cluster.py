@@ -18,13 +18,13 @@ import psutil
 import pyspark
 
 from cpgnn import CPGNNClassifier
+from cpgnn.check.facts import Stats
 from cpgnn.io import LoadedGraph
-from cpgnn.run import train_run
-from cpgnn.run_folder import predictions
+from cpgnn.run.fit import train_run
+from cpgnn.run.folder import predictions
 from cpgnn.spark import Packed, fit, predict, stats, write_parquet
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.session import session
-from cpgnn.stats import Stats
 from spark_files import random_files
 
 CONF = {

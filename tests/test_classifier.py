@@ -18,14 +18,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from cpgnn.calibration import fit_temperature
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.errors import BeliefOverflowError, InputError, NotInductiveError, NumericalNotice
+from cpgnn.evaluation.calibration import fit_temperature
 from cpgnn.graph import Graph
 from cpgnn.priors import MLPPrior
-from cpgnn.selection import Split, stratified_split
 from cpgnn.settings import preset
+from cpgnn.splits import Split, stratified_split
 from toys import array, planted, softmax, toy
 
 FAST = {"hidden": 8, "epochs": 12, "pretrain_epochs": 8}
@@ -309,7 +309,7 @@ def test_not_fitted(graph):
 
 
 def test_auto_chooses_by_validation_score_and_says_how(graph, split, monkeypatch):
-    monkeypatch.setattr("cpgnn.auto.ENOUGH", 0)  # one trial for each
+    monkeypatch.setattr("cpgnn.selection.auto.ENOUGH", 0)  # one trial for each
     begun = []
     fitted = CPGNNClassifier(**FAST).fit(
         graph, split=split, begin=lambda name, epochs: begun.append((name, epochs))

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from cpgnn import sparse
 from cpgnn.architecture import Architecture
 from cpgnn.compatibility import centering_penalty, initial_H_bar
+from cpgnn.engine import sparse
+from cpgnn.engine.loop import Target
 from cpgnn.errors import InputError
-from cpgnn.loop import Target
 from cpgnn.model import CPGNN
 from cpgnn.priors import MLPPrior
 from toys import Toy, array, planted, softmax, toy, toys

@@ -93,7 +93,7 @@ def test_cheby_against_pyg(order, toy: Toy):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_clenshaw_uses_one_product_for_each_order(order, monkeypatch):
-    from cpgnn.sparse import SparseOperator
+    from cpgnn.engine.sparse import SparseOperator
 
     calls = []
     add = SparseOperator.add

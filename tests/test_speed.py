@@ -15,11 +15,11 @@ import scipy.sparse as sp
 import torch
 
 from cpgnn import Architecture, per_class_split
-from cpgnn.adam import FusedAdam
 from cpgnn.compatibility import add_centering_gradient
+from cpgnn.engine.adam import FusedAdam
+from cpgnn.engine.loop import Best, Target, descend
+from cpgnn.engine.sparse import product
 from cpgnn.graph import Graph
-from cpgnn.loop import Best, Target, descend
-from cpgnn.sparse import product
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 
 GUARDED = {("mlp", True): 1.95, ("mlp", False): 3.9, ("cheby", True): 1.52}

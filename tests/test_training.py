@@ -11,17 +11,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from cpgnn import sparse
 from cpgnn.architecture import Architecture
 from cpgnn.compatibility import initial_H_bar, sinkhorn_knopp
+from cpgnn.engine import sparse
+from cpgnn.engine.loop import Epoch, Patience, Target
+from cpgnn.engine.scores import accuracy
 from cpgnn.errors import BeliefOverflowError, InputError, NumericalNotice
 from cpgnn.graph import Graph
-from cpgnn.loop import Epoch, Patience, Target
 from cpgnn.model import CPGNN
 from cpgnn.priors import MLPPrior
-from cpgnn.scores import accuracy
-from cpgnn.selection import Split, stratified_split
 from cpgnn.settings import ABLATIONS, Settings, preset
+from cpgnn.splits import Split, stratified_split
 from cpgnn.training import estimated_compatibility, train
 from toys import Toy, array, planted, softmax, toy
 
@@ -303,7 +303,7 @@ def test_the_callers_random_numbers_are_untouched():
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 @pytest.mark.parametrize("select_by", ["accuracy", "macro_f1", "average_precision"])
 def test_the_kept_weights_have_the_kept_score_and_none_is_better(select_by, dropout):
-    from cpgnn.scores import validation_score
+    from cpgnn.engine.scores import validation_score
 
     graph = planted(n=120, signal=0.5)
     split = stratified_split(graph.labels, test=0.6)

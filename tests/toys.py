@@ -10,8 +10,10 @@ import scipy.sparse as sp
 import torch
 from hypothesis import strategies as st
 
+from cpgnn.architecture import Architecture
 from cpgnn.graph import Graph
-from cpgnn.selection import Split
+from cpgnn.model import CPGNN
+from cpgnn.splits import Split
 
 CPU = torch.device("cpu")
 
@@ -130,3 +132,11 @@ def softmax(Z: np.ndarray) -> np.ndarray:
 
 def array(tensor: torch.Tensor) -> np.ndarray:
     return tensor.detach().cpu().double().numpy()
+
+
+def random_model(graph: Graph, dtype: torch.dtype = torch.float32, **parts: Any) -> CPGNN:
+    """A model of these parts with weights and H̄ from a seed."""
+    model = Architecture(**parts).build(graph, seed=1)
+    with torch.no_grad():
+        model.H_bar.copy_(torch.from_numpy(np.random.default_rng(2).normal(size=(3, 3)) / 3))
+    return model.to(dtype)

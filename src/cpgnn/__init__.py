@@ -12,37 +12,37 @@ _HOME = {
     "CPGNN": "model",
     "CPGNNClassifier": "classifier",
     "ChebyPrior": "priors",
-    "EdgeFrequency": "intervals",
-    "Explanation": "explanation",
-    "FeatureScaler": "features",
+    "EdgeFrequency": "evaluation.intervals",
+    "Explanation": "explanation.explanation",
+    "FeatureScaler": "engine.scaling",
     "Graph": "graph",
     "LinkPrior": "priors",
     "MLPPrior": "priors",
     "Settings": "settings",
-    "Split": "selection",
+    "Split": "splits",
     "centering_penalty": "compatibility",
     "compatibility_error": "compatibility",
     "compatibility_matrix": "homophily",
     "edge_frequency": "compatibility",
-    "edge_frequency_interval": "intervals",
+    "edge_frequency_interval": "evaluation.intervals",
     "enhanced_belief": "compatibility",
     "estimate_compatibility": "compatibility",
-    "evaluate": "metrics",
-    "explain": "explaining",
-    "fit_run": "run_folder",
+    "evaluate": "evaluation.metrics",
+    "explain": "explanation.contributions",
+    "fit_run": "run.folder",
     "generate_graph": "synthetic",
     "homophily_ratio": "homophily",
     "initial_H_bar": "compatibility",
     "load_dataset": "datasets",
-    "load_run": "run_folder",
+    "load_run": "run.folder",
     "mixhop_compatibility": "synthetic",
-    "per_class_split": "selection",
+    "per_class_split": "splits",
     "preset": "settings",
     "propagate": "propagation",
     "read_graph": "io",
     "recover_compatibility": "compatibility",
     "sinkhorn_knopp": "compatibility",
-    "stratified_split": "selection",
+    "stratified_split": "splits",
     "train": "training",
 }
 """Public names and the module each lives in; imported when first asked for, since torch is slow
@@ -75,28 +75,28 @@ if TYPE_CHECKING:
     from cpgnn.compatibility import recover_compatibility as recover_compatibility
     from cpgnn.compatibility import sinkhorn_knopp as sinkhorn_knopp
     from cpgnn.datasets import load_dataset as load_dataset
-    from cpgnn.explaining import explain as explain
-    from cpgnn.explanation import Explanation as Explanation
-    from cpgnn.features import FeatureScaler as FeatureScaler
+    from cpgnn.engine.scaling import FeatureScaler as FeatureScaler
+    from cpgnn.evaluation.intervals import EdgeFrequency as EdgeFrequency
+    from cpgnn.evaluation.intervals import edge_frequency_interval as edge_frequency_interval
+    from cpgnn.evaluation.metrics import evaluate as evaluate
+    from cpgnn.explanation.contributions import explain as explain
+    from cpgnn.explanation.explanation import Explanation as Explanation
     from cpgnn.graph import Graph as Graph
     from cpgnn.homophily import compatibility_matrix as compatibility_matrix
     from cpgnn.homophily import homophily_ratio as homophily_ratio
-    from cpgnn.intervals import EdgeFrequency as EdgeFrequency
-    from cpgnn.intervals import edge_frequency_interval as edge_frequency_interval
     from cpgnn.io import read_graph as read_graph
-    from cpgnn.metrics import evaluate as evaluate
     from cpgnn.model import CPGNN as CPGNN
     from cpgnn.priors import ChebyPrior as ChebyPrior
     from cpgnn.priors import LinkPrior as LinkPrior
     from cpgnn.priors import MLPPrior as MLPPrior
     from cpgnn.propagation import propagate as propagate
-    from cpgnn.run_folder import fit_run as fit_run
-    from cpgnn.run_folder import load_run as load_run
-    from cpgnn.selection import Split as Split
-    from cpgnn.selection import per_class_split as per_class_split
-    from cpgnn.selection import stratified_split as stratified_split
+    from cpgnn.run.folder import fit_run as fit_run
+    from cpgnn.run.folder import load_run as load_run
     from cpgnn.settings import Settings as Settings
     from cpgnn.settings import preset as preset
+    from cpgnn.splits import Split as Split
+    from cpgnn.splits import per_class_split as per_class_split
+    from cpgnn.splits import stratified_split as stratified_split
     from cpgnn.synthetic import generate_graph as generate_graph
     from cpgnn.synthetic import mixhop_compatibility as mixhop_compatibility
     from cpgnn.training import train as train

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from cpgnn.border import Matrix
+from cpgnn.engine.arrays import Matrix
 from cpgnn.errors import check_count, must_be
 from cpgnn.model import CPGNN
 from cpgnn.priors import ChebyPrior, LinkPrior, MLPPrior, Sizes, num_inputs

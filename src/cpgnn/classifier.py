@@ -15,19 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from cpgnn.architecture import Architecture, PriorKind
-from cpgnn.auto import candidates, choose, has_few
-from cpgnn.border import Matrix, as_array
-from cpgnn.calibration import calibration_nodes, fit_temperature, softmax
 from cpgnn.compatibility import recover_compatibility
+from cpgnn.engine.arrays import Matrix, as_array
+from cpgnn.engine.loop import Observer
+from cpgnn.engine.scaling import FeatureScaler, match_names
 from cpgnn.errors import BeliefOverflowError, InputError, NotInductiveError, must_be
-from cpgnn.features import FeatureScaler, match_names
+from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature, softmax
+from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.graph import Graph
-from cpgnn.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
-from cpgnn.loop import Observer
 from cpgnn.model import CPGNN
-from cpgnn.selection import Split, check_share, stratified_split
-from cpgnn.self_training import MAX_NODES, self_trained
+from cpgnn.selection.auto import candidates, choose, has_few
+from cpgnn.selection.self_training import MAX_NODES, self_trained
 from cpgnn.settings import Settings, preset
+from cpgnn.splits import Split, check_share, stratified_split
 from cpgnn.training import estimated_compatibility, train
 
 TRIAL_COLUMNS = ["candidate", "score", "mean", "note"]
@@ -56,7 +56,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         temperature of `predict_proba` with them.
     self_training : bool
         With prior="auto" and few labels: train the chosen model a second time, with the surest half
-        of its predictions of every class as labels beside the known ones (`cpgnn.self_training`).
+        of its predictions of every class as labels beside the known ones.
     seed : int
         Everything random comes from it: the split, the weights, dropout.
     device : str
@@ -368,7 +368,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Writes the model as safetensors and JSON; the graph is not part of it."""
-        from cpgnn.saving import save_model
+        from cpgnn.engine.saving import save_model
 
         check_is_fitted(self, "model_")
         save_model(self, Path(folder))
@@ -376,7 +376,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, folder: str | Path, graph: Graph | None = None) -> CPGNNClassifier:
         """A saved model. With the graph it was fitted on, `predict()` needs no argument."""
-        from cpgnn.saving import load_model
+        from cpgnn.engine.saving import load_model
 
         return load_model(cls, Path(folder), graph)
 

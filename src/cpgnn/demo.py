@@ -12,14 +12,14 @@ from torch import nn
 
 from cpgnn.baselines import GCN, GCN_RECIPES, train_baseline
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.loop import Observer
+from cpgnn.evaluation.metrics import Scored, share
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
 from cpgnn.io import LoadedGraph
-from cpgnn.loop import Observer
-from cpgnn.metrics import Scored, share
 from cpgnn.reference import gaussian_reference
-from cpgnn.run import Run, train_run
-from cpgnn.selection import Split, per_class_split
+from cpgnn.run.fit import Run, train_run
+from cpgnn.splits import Split, per_class_split
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 
 NUM_CLASSES, CLASS_SIZE, HOMOPHILY = 5, 600, 0.1

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.border import (
+from cpgnn.engine.arrays import (
     Matrix,
     as_features,
     as_ids,
@@ -28,14 +28,14 @@ from cpgnn.border import (
     repeated_rows,
     simple_adjacency,
 )
+from cpgnn.engine.frames import by_node, check_alike, keyed, label_series
 from cpgnn.errors import must_be, notify
-from cpgnn.frames import by_node, check_alike, keyed, label_series
 
 if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
 
-    from cpgnn.sparse import View
+    from cpgnn.engine.sparse import View
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ class Graph:
         """All nodes of this graph as tensors on `device`; made once for each device and dtype."""
         import torch
 
-        from cpgnn.sparse import View
+        from cpgnn.engine.sparse import View
 
         device, dtype = torch.device(device), dtype or torch.float32
         return self.once(("view", device, dtype), lambda: View(self, None, device, dtype))
@@ -390,7 +390,7 @@ class Graph:
         import torch
         from torch_geometric.data import Data
 
-        from cpgnn.sparse import csr_tensor
+        from cpgnn.engine.sparse import csr_tensor
 
         A = sp.coo_array(self.adjacency)
         data = Data(

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from cpgnn.border import Matrix
-from cpgnn.dense import centered_softmax
+from cpgnn.engine.arrays import Matrix
+from cpgnn.engine.dense import centered_softmax
+from cpgnn.engine.sparse import View, logits_on
 from cpgnn.errors import check_count, must_be
 from cpgnn.graph import Graph
 from cpgnn.propagation import step
-from cpgnn.sparse import View, logits_on
 
 
 class CPGNN(nn.Module):

@@ -12,10 +12,10 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from cpgnn.dense import dropped, relu_network, relu_product
+from cpgnn.engine.dense import dropped, relu_network, relu_product
+from cpgnn.engine.sparse import View, as_view
 from cpgnn.errors import check_count, must_be
 from cpgnn.graph import Graph
-from cpgnn.sparse import View, as_view
 
 
 class Sizes(Protocol):

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from cpgnn.dense import by_rows, first_order
-from cpgnn.sparse import SparseOperator, product
+from cpgnn.engine.dense import by_rows, first_order
+from cpgnn.engine.sparse import SparseOperator, product
 
 
 def propagate(A: SparseOperator | Tensor, B_0: Tensor, H_bar: Tensor, num_layers: int) -> Tensor:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cpgnn.compatibility import Weighting
+from cpgnn.engine.fields import at_least, changed, one_of
+from cpgnn.engine.scaling import Scaling
 from cpgnn.errors import check_count, must_be
-from cpgnn.features import Scaling
-from cpgnn.fields import at_least, changed, one_of
 
 SelectBy = Literal["accuracy", "macro_f1", "average_precision"]
 
@@ -43,7 +43,7 @@ class Settings:
     recalibrate: bool = True
     """Report H as Sinkhorn(H̄/α + 1/c), as the paper does, or as H̄ + 1/c, as its code does."""
     feature_scaling: Scaling = "auto"
-    """See `cpgnn.features`: "rows", "standard", "none" or "auto"."""
+    """See `cpgnn.engine.scaling`: "rows", "standard", "none" or "auto"."""
     select_by: SelectBy = "accuracy"
     """The validation score that chooses the epoch (and the model, where there is a choice)."""
     positive: int | None = None

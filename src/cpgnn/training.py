@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from cpgnn.adam import FusedAdam
 from cpgnn.compatibility import (
     add_centering_gradient,
     enhanced_belief,
     estimate_compatibility,
     initial_H_bar,
 )
-from cpgnn.errors import BeliefOverflowError, must_be
-from cpgnn.graph import Graph
-from cpgnn.loop import (
+from cpgnn.engine.adam import FusedAdam
+from cpgnn.engine.loop import (
     Best,
     DivergedError,
     Epoch,
@@ -26,10 +24,12 @@ from cpgnn.loop import (
     evaluated,
     seeded,
 )
+from cpgnn.engine.scores import Score, validation_score
+from cpgnn.errors import BeliefOverflowError, must_be
+from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
-from cpgnn.scores import Score, validation_score
-from cpgnn.selection import Split
 from cpgnn.settings import Settings
+from cpgnn.splits import Split
 
 H_BAR_EVERY = 10
 """Epochs of the second phase between two copies of H̄ that are kept to show how it was learned."""

@@ -13,10 +13,10 @@ from torch import nn
 
 from cpgnn.architecture import Architecture
 from cpgnn.baselines import MODELS, REAL, train_baseline
+from cpgnn.engine.loop import Training
 from cpgnn.graph import Graph
-from cpgnn.loop import Training
-from cpgnn.selection import Split, stratified_split
 from cpgnn.settings import preset
+from cpgnn.splits import Split, stratified_split
 from cpgnn.training import train
 from toys import planted, toy
 

@@ -11,11 +11,11 @@ import torch
 
 from cpgnn.baselines import GCN, MODELS, REAL, SYNTHETIC, GraphSAGE, recipes, train_baseline
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
-from cpgnn.dense import dropped
+from cpgnn.engine.dense import dropped
+from cpgnn.engine.loop import Epoch
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
-from cpgnn.loop import Epoch
-from cpgnn.selection import Split, stratified_split
+from cpgnn.splits import Split, stratified_split
 from toys import planted, toy
 
 EVERY = [recipe for lists in (REAL, SYNTHETIC) for recipes in lists.values() for recipe in recipes]

@@ -8,8 +8,8 @@ from cpgnn.architecture import Architecture
 from cpgnn.experiments.config import load_experiment
 from cpgnn.experiments.matrices import error_table, matrix_record, tracked
 from cpgnn.experiments.store import ResultStore
-from cpgnn.selection import per_class_split
 from cpgnn.settings import preset
+from cpgnn.splits import per_class_split
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 from cpgnn.training import train
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from cpgnn.engine.scaling import match_names
 from cpgnn.errors import InputError
-from cpgnn.features import match_names
 from cpgnn.io import FeatureColumns, read_graph
 from cpgnn.io.columns import column_medians
 

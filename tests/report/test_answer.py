@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpgnn.metrics import share
+from cpgnn.evaluation.metrics import share
 from cpgnn.report.answer import answer
 
 

@@ -8,7 +8,7 @@ import pytest
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.demo import example_graph
 from cpgnn.errors import InputError
-from cpgnn.explaining import explain
+from cpgnn.explanation.contributions import explain
 from cpgnn.report import nodes
 from cpgnn.report.nodes import TOP, by_interest, node_data, node_table
 
@@ -61,5 +61,5 @@ def test_a_graph_that_cannot_be_explained_still_gets_its_page(fitted, monkeypatc
     def refuse(*_: object) -> None:
         raise InputError("too many walks")
 
-    monkeypatch.setattr("cpgnn.explaining.explain", refuse)
+    monkeypatch.setattr("cpgnn.explanation.contributions.explain", refuse)
     assert node_data(fitted, fitted.predict_proba(), np.array([1])) == {"shown": 0, "all": 3000}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cpgnn.io import LoadedGraph
-from cpgnn.run_folder import fit_run
+from cpgnn.run.folder import fit_run
 from hostile import EVIL, hostile_graph, quick_classifier
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cpgnn import CPGNNClassifier, explain, load_run, read_graph
-from cpgnn.run_folder import write_report
+from cpgnn.run.folder import write_report
 
 SAVED = Path(__file__).parent.parent / "fixtures" / "v0.1"
 RUNS = ["mlp2", "cheby-paper", "link-featureless", "weighted-refit", "flagged-mixed", "auto"]

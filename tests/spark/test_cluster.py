@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cpgnn.stats import Stats
+from cpgnn.check.facts import Stats
 from spark_files import random_files
 
 TESTS = Path(__file__).parent.parent

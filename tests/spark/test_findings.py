@@ -9,8 +9,8 @@ pytest.importorskip("pyspark")
 
 from cpgnn import Graph
 from cpgnn.check import check
+from cpgnn.check.facts import Stats
 from cpgnn.spark.findings import findings
-from cpgnn.stats import Stats
 from spark_files import random_files
 
 

@@ -8,7 +8,7 @@ import torch
 
 from cpgnn import CPGNNClassifier
 from cpgnn.io import LoadedGraph
-from cpgnn.run import train_run
+from cpgnn.run.fit import train_run
 from cpgnn.spark import fit
 from spark_files import random_files
 

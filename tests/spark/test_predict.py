@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cpgnn import CPGNNClassifier
-from cpgnn.run_folder import predictions
-from cpgnn.selection import Split
+from cpgnn.run.folder import predictions
 from cpgnn.spark import Packed, predict
+from cpgnn.splits import Split
 from spark_files import random_files
 
 pytestmark = pytest.mark.slow

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cpgnn.check.facts import Stats
 from cpgnn.spark import stats
-from cpgnn.stats import Stats
 from spark_files import random_files
 
 pytestmark = pytest.mark.slow

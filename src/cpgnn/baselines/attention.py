@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from cpgnn.baselines.operators import kept
-from cpgnn.dense import bags, by_columns, by_rows, first_order
-from cpgnn.sparse import View, csr_tensor
+from cpgnn.engine.dense import bags, by_columns, by_rows, first_order
+from cpgnn.engine.sparse import View, csr_tensor
 
 SLOPE = 0.2
 """What the leaky ReLU leaves of negative scores."""

@@ -6,10 +6,10 @@ from torch import Tensor
 from torch.nn.functional import relu
 
 from cpgnn.baselines.operators import largest_eigenvalue
-from cpgnn.dense import dropped
+from cpgnn.engine.dense import dropped
+from cpgnn.engine.sparse import View, as_view
 from cpgnn.graph import Graph
 from cpgnn.priors import ChebyPrior, Sizes, chebyshev
-from cpgnn.sparse import View, as_view
 
 
 class GCNCheby(ChebyPrior):

@@ -12,9 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from cpgnn.baselines.recipes import Recipe
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
-from cpgnn.errors import must_be
-from cpgnn.graph import Graph
-from cpgnn.loop import (
+from cpgnn.engine.loop import (
     Best,
     Epoch,
     KeepRule,
@@ -26,8 +24,10 @@ from cpgnn.loop import (
     descend,
     seeded,
 )
-from cpgnn.selection import Split
-from cpgnn.sparse import as_view, logits_on
+from cpgnn.engine.sparse import as_view, logits_on
+from cpgnn.errors import must_be
+from cpgnn.graph import Graph
+from cpgnn.splits import Split
 
 
 def train_baseline(

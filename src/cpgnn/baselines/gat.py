@@ -8,11 +8,11 @@ from torch.nn.functional import elu
 
 from cpgnn.baselines.attention import Edges, attention, mix
 from cpgnn.baselines.operators import whole
-from cpgnn.dense import dropped
+from cpgnn.engine.dense import dropped
+from cpgnn.engine.sparse import View, as_view
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
-from cpgnn.sparse import View, as_view
 
 
 class GAT(nn.Module):

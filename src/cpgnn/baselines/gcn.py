@@ -6,10 +6,10 @@ from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from cpgnn.baselines.operators import whole, with_self_loops
-from cpgnn.dense import dropped
+from cpgnn.engine.dense import dropped
+from cpgnn.engine.sparse import View, as_view
 from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
-from cpgnn.sparse import View, as_view
 
 
 class GCN(nn.Module):

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from cpgnn.baselines.operators import kept, two_hops, whole
-from cpgnn.dense import dropped
+from cpgnn.engine.dense import dropped
+from cpgnn.engine.sparse import SparseOperator, View, as_view
 from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
-from cpgnn.sparse import SparseOperator, View, as_view
 
 
 class H2GCN(nn.Module):

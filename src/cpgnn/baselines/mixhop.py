@@ -7,10 +7,10 @@ from torch import Tensor, nn
 from torch.nn.functional import batch_norm, relu
 
 from cpgnn.baselines.operators import whole, with_self_loops
-from cpgnn.dense import dropped
+from cpgnn.engine.dense import dropped
+from cpgnn.engine.sparse import IdentityRows, SparseOperator, View, as_view, with_values
 from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
-from cpgnn.sparse import IdentityRows, SparseOperator, View, as_view, with_values
 
 POWERS = 3
 """Powers 0, 1 and 2 of Â."""

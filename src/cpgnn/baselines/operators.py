@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from cpgnn.border import normalized
+from cpgnn.engine.arrays import normalized
+from cpgnn.engine.sparse import SparseOperator, View
 from cpgnn.graph import Graph
-from cpgnn.sparse import SparseOperator, View
 
 FEW = 50
 """Nodes up to which eigenvalues are those of the dense matrix."""

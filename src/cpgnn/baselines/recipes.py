@@ -19,9 +19,9 @@ from cpgnn.baselines.h2gcn import H2GCN
 from cpgnn.baselines.mixhop import MixHop
 from cpgnn.baselines.mlp import MLP
 from cpgnn.baselines.sage import GraphSAGE
+from cpgnn.engine.fields import at_least, changed, one_of
+from cpgnn.engine.scaling import Scaling
 from cpgnn.errors import check_count, must_be
-from cpgnn.features import Scaling
-from cpgnn.fields import at_least, changed, one_of
 from cpgnn.priors import Sizes
 
 MODELS: dict[str, type[nn.Module]] = {
@@ -68,7 +68,7 @@ class Recipe:
     rate_steps: int | None = None
     """After so many epochs each, the learning rate falls by 1 % of its first value."""
     feature_scaling: Scaling = "rows"
-    """How the caller scales the features (see `cpgnn.features`)."""
+    """How the caller scales the features (see `cpgnn.engine.scaling`)."""
 
     def __post_init__(self) -> None:
         check_count("'epochs'", self.epochs, least=1)

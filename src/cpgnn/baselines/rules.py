@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cpgnn.loop import Epoch
+from cpgnn.engine.loop import Epoch
 
 
 class RisingLoss:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
+from cpgnn.engine.sparse import View, as_view
 from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
-from cpgnn.sparse import View, as_view
 
 
 class GraphSAGE(nn.Module):

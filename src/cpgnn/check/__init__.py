@@ -20,7 +20,7 @@ from cpgnn.homophily import (
     label_informativeness,
     node_homophily,
 )
-from cpgnn.selection import Split, stratified_split
+from cpgnn.splits import Split, stratified_split
 
 if TYPE_CHECKING:
     from cpgnn.check.compare import Comparison
@@ -151,7 +151,7 @@ def check_loaded(
     loaded: LoadedGraph, *, compare: bool = True, seed: int = 0, begin: Begin | None = None
 ) -> CheckReport:
     """`check` of a graph as its files describe it, with the split that they name."""
-    from cpgnn.run import choose_split
+    from cpgnn.run.fit import choose_split
 
     split = None
     if loaded.split is not None and _has_two_classes(loaded.graph):

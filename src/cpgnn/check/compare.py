@@ -10,14 +10,14 @@ import scipy.sparse as sp
 import torch
 
 from cpgnn.architecture import Architecture
-from cpgnn.auto import MAX_LINK_NODES
 from cpgnn.classifier import Begin
+from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import BeliefOverflowError
-from cpgnn.features import FeatureScaler
+from cpgnn.evaluation.metrics import Scored, difference, share
 from cpgnn.graph import Graph
-from cpgnn.metrics import Scored, difference, share
-from cpgnn.selection import Split, stratified_split
+from cpgnn.selection.auto import MAX_LINK_NODES
 from cpgnn.settings import Settings
+from cpgnn.splits import Split, stratified_split
 from cpgnn.training import train
 
 FOLDS = 3

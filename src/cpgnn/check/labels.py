@@ -6,7 +6,7 @@ import numpy as np
 
 from cpgnn.check.finding import Finding, listed, named, number
 from cpgnn.graph import Graph
-from cpgnn.selection import Split
+from cpgnn.splits import Split
 
 RARE = 10
 """A class with fewer labelled nodes is rare: a fifth of them is one or two nodes to test on."""

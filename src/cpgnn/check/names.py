@@ -7,7 +7,7 @@ import pandas as pd
 
 from cpgnn.check.finding import EXAMPLES, Finding, listed, named, number
 from cpgnn.graph import Graph
-from cpgnn.likeness import alike, stands_for_unknown
+from cpgnn.io.likeness import alike, stands_for_unknown
 
 
 def similar_ids(graph: Graph) -> list[Finding]:

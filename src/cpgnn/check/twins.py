@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from cpgnn.check.finding import Finding, named
 from cpgnn.graph import Graph
-from cpgnn.selection import Split
+from cpgnn.splits import Split
 
 LEAST_NEIGHBOURS = 3
 """Sharing one or two neighbours is ordinary; sharing all of three or more hardly happens."""

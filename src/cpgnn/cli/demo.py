@@ -22,7 +22,7 @@ def demo(
     from cpgnn.cli.progress import progress_bar
     from cpgnn.demo import draw_demo, run_demo
     from cpgnn.errors import must_be
-    from cpgnn.run_folder import report_run
+    from cpgnn.run.folder import report_run
 
     if out.exists() and not out.is_dir():
         raise must_be("'--out'", "be a folder for the picture", f"the file {out}")

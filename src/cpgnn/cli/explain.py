@@ -32,11 +32,11 @@ def explain(
     from cpgnn.cli.progress import waiting
     from cpgnn.cli.reasons import FORMATS, print_explanation
     from cpgnn.errors import must_be
-    from cpgnn.explaining import explain as explained
-    from cpgnn.explanation import check_ending
+    from cpgnn.explanation.contributions import explain as explained
+    from cpgnn.explanation.explanation import check_ending
+    from cpgnn.explanation.picture import check_picture, draw_explanation
     from cpgnn.io.nodes import read_node_ids
-    from cpgnn.report.explanation import check_picture, draw_explanation
-    from cpgnn.run_folder import load_run
+    from cpgnn.run.folder import load_run
 
     if format not in FORMATS:
         raise must_be("'--format'", f"be {' or '.join(FORMATS)}", repr(format))

@@ -11,7 +11,7 @@ import typer
 from cpgnn.cli import options as opt
 
 if TYPE_CHECKING:
-    from cpgnn.border import Matrix
+    from cpgnn.engine.arrays import Matrix
 
 
 TEST = 0.2
@@ -79,10 +79,10 @@ def fit(
     from cpgnn.classifier import CPGNNClassifier
     from cpgnn.cli.printing import print_run
     from cpgnn.cli.progress import progress_bar
+    from cpgnn.evaluation.thresholds import one_goal
     from cpgnn.io import check_free
-    from cpgnn.run_folder import fit_run
-    from cpgnn.selection import check_share
-    from cpgnn.thresholds import one_goal
+    from cpgnn.run.folder import fit_run
+    from cpgnn.splits import check_share
 
     pretraining = None if epochs is None else epochs // 5
     classifier = CPGNNClassifier(

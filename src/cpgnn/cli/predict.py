@@ -30,9 +30,9 @@ def predict(
 ) -> None:
     """Predict with a fitted model, also nodes that came later."""
     from cpgnn.errors import must_be
+    from cpgnn.evaluation.thresholds import Flag, flagged
     from cpgnn.io import check_table_path, write_table
-    from cpgnn.run_folder import load_run, predictions
-    from cpgnn.thresholds import Flag, flagged
+    from cpgnn.run.folder import load_run, predictions
 
     check_table_path(out)
     if edges is None and features is not None:

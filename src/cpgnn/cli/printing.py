@@ -13,15 +13,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cpgnn.calibration import Calibration
+from cpgnn.check.facts import Stats
 from cpgnn.cli.wording import in_flags
 from cpgnn.compatibility import compatibility_error
+from cpgnn.evaluation.calibration import Calibration
+from cpgnn.evaluation.intervals import EdgeFrequency
+from cpgnn.evaluation.metrics import Scored
+from cpgnn.evaluation.thresholds import Flag
 from cpgnn.graph import Graph
-from cpgnn.intervals import EdgeFrequency
-from cpgnn.metrics import Scored
-from cpgnn.run import Run
-from cpgnn.stats import Stats
-from cpgnn.thresholds import Flag
+from cpgnn.run.fit import Run
 
 if TYPE_CHECKING:
     from cpgnn.demo import Demo

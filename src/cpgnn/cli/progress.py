@@ -17,7 +17,7 @@ from rich.progress import (
 
 if TYPE_CHECKING:
     from cpgnn.classifier import Begin
-    from cpgnn.loop import Epoch, Observer
+    from cpgnn.engine.loop import Epoch, Observer
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from cpgnn.bars import Bar, bars
 from cpgnn.cli.printing import console, show, table
-from cpgnn.explanation import Explanation
+from cpgnn.explanation.bars import Bar, bars
+from cpgnn.explanation.explanation import Explanation
 
 HALF = 12
 """Characters of the longest bar."""

@@ -19,7 +19,7 @@ def report(
 ) -> None:
     """Write a run as one HTML page; it needs no network."""
     from cpgnn.cli.progress import waiting
-    from cpgnn.run_folder import write_report
+    from cpgnn.run.folder import write_report
 
     opt.use_threads(threads)
     with waiting("writing the report"):

@@ -14,7 +14,7 @@ from cpgnn.cli import options as opt
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cpgnn.border import Matrix
+    from cpgnn.engine.arrays import Matrix
 
 app = typer.Typer(
     help="The same on Apache Spark, for Parquet tables.",
@@ -103,7 +103,7 @@ def fit(
     from cpgnn.cli.printing import print_notices, print_run
     from cpgnn.cli.progress import progress_bar
     from cpgnn.io import check_free
-    from cpgnn.selection import check_share
+    from cpgnn.splits import check_share
 
     pretraining = None if epochs is None else epochs // 5
     classifier = CPGNNClassifier(

@@ -15,8 +15,8 @@ def stats(
     one_hot: opt.OneHot = False,
 ) -> None:
     """Describe a graph: sizes, homophily, which classes connect."""
+    from cpgnn.check.facts import Stats
     from cpgnn.cli.printing import print_stats
-    from cpgnn.stats import Stats
 
     loaded = opt.read(
         edges,

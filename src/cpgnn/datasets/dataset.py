@@ -18,7 +18,7 @@ from cpgnn.homophily import homophily_ratio
 from cpgnn.io import atomic_write, read_npz_arrays
 from cpgnn.io.npz import Arrays, graph_parts
 from cpgnn.io.places import StrPath, wrong
-from cpgnn.selection import Split, per_class_split
+from cpgnn.splits import Split, per_class_split
 
 PARTS = ("train", "val", "test")
 

@@ -12,7 +12,7 @@ from cpgnn.datasets.dataset import Dataset
 from cpgnn.datasets.expected import Expected
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
-from cpgnn.selection import Split
+from cpgnn.splits import Split
 
 
 def verify(dataset: Dataset, expected: Expected) -> None:

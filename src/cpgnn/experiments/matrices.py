@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.compatibility import compatibility_error, recover_compatibility
+from cpgnn.engine.loop import Training
 from cpgnn.experiments.config import load_experiment
 from cpgnn.experiments.store import results_of
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix
-from cpgnn.loop import Training
 from cpgnn.model import CPGNN
 
 

@@ -17,17 +17,17 @@ from cpgnn.architecture import Architecture
 from cpgnn.baselines import Recipe, train_baseline
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.datasets import Dataset, load_dataset
+from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import must_be
 from cpgnn.experiments.choice import choosing, needed
 from cpgnn.experiments.config import Experiment, Job, load_experiment
 from cpgnn.experiments.matrices import matrix_record
 from cpgnn.experiments.store import results_of
 from cpgnn.experiments.workers import worker_processes
-from cpgnn.features import FeatureScaler
 from cpgnn.graph import Graph
 from cpgnn.reference import gaussian_reference
-from cpgnn.selection import Split, per_class_split
 from cpgnn.settings import Settings
+from cpgnn.splits import Split, per_class_split
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 from cpgnn.training import train
 

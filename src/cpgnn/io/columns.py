@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.features import match_names, shown
+from cpgnn.engine.scaling import match_names, shown
 from cpgnn.io.origin import Origin
 
 FORMAT = 1

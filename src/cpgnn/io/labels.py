@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced
 from cpgnn.io.ids import as_array, distinct
+from cpgnn.io.likeness import alike, stands_for_unknown
 from cpgnn.io.origin import Origin
 from cpgnn.io.places import count, shorten, wrong
 from cpgnn.io.tables import read_table
-from cpgnn.likeness import alike, stands_for_unknown
 
 SPLITS = ("train", "val", "test")
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from cpgnn.engine.scaling import shown
 from cpgnn.errors import InputError
-from cpgnn.features import shown
 from cpgnn.io.columns import FeatureColumns, unique
 from cpgnn.io.ids import as_array
 from cpgnn.io.origin import Origin

@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cpgnn.border import as_features
-from cpgnn.features import match_names, shown
+from cpgnn.engine.arrays import as_features
+from cpgnn.engine.scaling import match_names, shown
 from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.edges import EdgeList
 from cpgnn.io.features import FeatureRows

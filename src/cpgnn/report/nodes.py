@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpgnn.errors import InputError
+from cpgnn.explanation.sentences import sentences
 from cpgnn.report.packing import packed, packed_texts, quantised, smallest_index
-from cpgnn.words import sentences
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
-    from cpgnn.explanation import Explanation
+    from cpgnn.explanation.explanation import Explanation
 
 TOP = 5
 """Neighbours shown for each node; the others are shown together."""
@@ -103,7 +103,7 @@ def by_interest(P: np.ndarray, first: np.ndarray, test: np.ndarray) -> np.ndarra
 
 def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) -> NodeTable:
     """Everything about the nodes at `shown`; P [n, c] as in predictions.csv."""
-    from cpgnn.explaining import explain
+    from cpgnn.explanation.contributions import explain
 
     graph, split = classifier.graph_, classifier.split_
     explanation = explain(classifier, None, graph.node_ids.to_numpy()[shown])

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from cpgnn.calibration import Reliability
+from cpgnn.evaluation.calibration import Reliability
+from cpgnn.evaluation.metrics import Scored
 from cpgnn.io import atomic_write
-from cpgnn.metrics import Scored
 
 INK, BAR, BEST = "#222222", "#9db4c0", "#c1666b"
 

@@ -15,7 +15,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cpgnn.border import Matrix
+from cpgnn.engine.arrays import Matrix
 from cpgnn.errors import InputError, must_be
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph

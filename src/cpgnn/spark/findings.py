@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cpgnn.check.facts import Stats
 from cpgnn.check.finding import Finding, Severity, number, worst_first
 from cpgnn.check.labels import RARE
 from cpgnn.check.structure import HUB_DEGREE, HUB_FACTOR
-from cpgnn.stats import Stats
 
 
 def findings(stats: Stats) -> tuple[Finding, ...]:

@@ -11,12 +11,12 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from cpgnn.classifier import Begin, CPGNNClassifier
+from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import must_be
-from cpgnn.features import FeatureScaler
-from cpgnn.intervals import EdgeFrequency, edge_frequency_interval
+from cpgnn.evaluation.intervals import EdgeFrequency, edge_frequency_interval
 from cpgnn.io import check_free
-from cpgnn.run import Run, train_run
-from cpgnn.run_folder import write_run
+from cpgnn.run.fit import Run, train_run
+from cpgnn.run.folder import write_run
 from cpgnn.settings import preset
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field
@@ -42,7 +42,7 @@ def fit(
 ) -> Run:
     """Fits on the receptive field of the labels and writes the run to `out`, on the driver.
 
-    The folder is the one that `cpgnn.run_folder.fit_run` writes, without the graph and predictions:
+    The folder is the one that `cpgnn.run.folder.fit_run` writes, without the graph and predictions:
     nodes at the rim of the field lack neighbours, so `predict` is asked for those, here or on one
     machine. The classifier needs prior="mlp" and a number of layers.
     """

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpgnn.engine.saving import CONFIG, WEIGHTS
 from cpgnn.errors import InputError, must_be
-from cpgnn.saving import CONFIG, WEIGHTS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cpgnn.features import match_names
+from cpgnn.engine.scaling import match_names
 from cpgnn.io.places import wrong
 from cpgnn.spark.adjacency import Adjacency, kept
 from cpgnn.spark.model import Packed, check_distributable, prior_logits
@@ -34,7 +34,7 @@ OVERFLOW = (
 def predict(packed: Packed, given: Given) -> DataFrame:
     """One row a node: id, class, label, split, and `p_<class>` for every class.
 
-    What `cpgnn.run_folder.predictions` gives on one machine. Labels only fill the columns label
+    What `cpgnn.run.folder.predictions` gives on one machine. Labels only fill the columns label
     and split. The last round runs when the result is used; what is kept on the executors for it
     goes with the session, or with `spark.catalog.clearCache()`.
     """

@@ -14,7 +14,7 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cpgnn.border import Matrix
+from cpgnn.engine.arrays import Matrix
 from cpgnn.errors import must_be
 from cpgnn.spark.adjacency import Adjacency, kept
 

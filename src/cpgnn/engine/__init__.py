@@ -1,0 +1,1 @@
+"""What the equations run on: sparse products, views, the epoch loop, scaling, saving."""

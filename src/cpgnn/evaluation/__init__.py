@@ -1,0 +1,1 @@
+"""What a prediction is worth: scores, calibration, thresholds, intervals."""

@@ -1,0 +1,161 @@
+"""A threshold for a rare class: call a node positive from which probability on?
+
+The most probable class is the wrong rule where 1 % is fraud: at 0.4 a node may be well worth a
+look. The threshold is chosen on validation nodes; what it is worth is measured on test nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from cpgnn.errors import must_be
+from cpgnn.evaluation.metrics import Scored, share
+from cpgnn.graph import Graph
+from cpgnn.splits import Split
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Nodes with probability ≥ `value` for the class are called positive."""
+
+    value: float
+    goal: str
+    reached: bool
+    """Whether the validation nodes meet the goal anywhere; if not, the closest threshold."""
+    precision: float
+    recall: float
+    """On the validation nodes that chose it: not what to expect on others."""
+    positives: int
+    """Positive nodes among those."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a threshold is for: the best F1, or the best one with at least this precision/recall."""
+
+    kind: Literal["f1", "precision", "recall"] = "f1"
+    least: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind != "f1" and not 0 < self.least <= 1:
+            hint = f"Did you mean {self.least / 100:g}?" if 1 < self.least <= 100 else ""
+            raise must_be(f"The least {self.kind}", "lie in (0, 1]", self.least, hint)
+
+    def __str__(self) -> str:
+        return "best F1" if self.kind == "f1" else f"{self.kind} ≥ {self.least:g}"
+
+
+def one_goal(min_precision: float | None, min_recall: float | None, f1: bool) -> Goal | None:
+    """The goal that was asked for, if any; two at once are refused."""
+    goals = [Goal("f1")] if f1 else []
+    goals += [] if min_precision is None else [Goal("precision", min_precision)]
+    goals += [] if min_recall is None else [Goal("recall", min_recall)]
+    if len(goals) > 1:
+        raise must_be("A threshold", "have one goal", " and ".join(map(str, goals)))
+    return goals[0] if goals else None
+
+
+def choose_threshold(
+    probability: np.ndarray, positive: np.ndarray, goal: Goal | None = None
+) -> Threshold:
+    """The threshold that fits the goal best on these nodes.
+
+    probability [t] of the class, positive [t] whether a node is of it. With a least precision: the
+    largest recall that keeps it; with a least recall: the largest precision. Ties go to the
+    higher threshold. Only values that occur are tried. A precision that none reaches leaves the
+    most precise one, and says so.
+    """
+    goal = goal or Goal()
+    positive = np.asarray(positive, dtype=bool)
+    if not positive.any():
+        raise must_be("The validation nodes", "show a node of the positive class", "none")
+    order = np.argsort(-probability, kind="stable")
+    values = probability[order]
+    last = np.append(values[1:] != values[:-1], True)
+    hits, called = np.cumsum(positive[order])[last], np.flatnonzero(last) + 1
+    values, precision, recall = values[last], hits / called, hits / positive.sum()
+    reached = {"precision": precision, "recall": recall, "f1": precision}[goal.kind] >= goal.least
+    if goal.kind == "f1":
+        score = 2 * hits / (called + positive.sum())
+    else:
+        score = recall if goal.kind == "precision" and reached.any() else precision
+        score = np.where(reached, score, -1.0) if reached.any() else score
+    best = int(np.argmax(score))
+    return Threshold(
+        float(values[best]),
+        str(goal),
+        bool(reached.any()),
+        float(precision[best]),
+        float(recall[best]),
+        int(positive.sum()),
+    )
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Which class is flagged from which probability on, how that was chosen, what it is worth."""
+
+    class_name: str
+    value: float
+    chosen: Threshold | None = None
+    test: dict[str, Scored] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "class": self.class_name,
+            "value": self.value,
+            "validation": None if self.chosen is None else self.chosen.as_dict(),
+            "test": None if self.test is None else {k: v.as_dict() for k, v in self.test.items()},
+        }
+
+
+def threshold_scores(
+    threshold: float, probability: np.ndarray, positive: np.ndarray
+) -> dict[str, Scored]:
+    """Precision and recall of a threshold on other nodes, each with its n and 95 % interval."""
+    called = probability >= threshold
+    hits = int((called & positive).sum())
+    return {
+        "precision": share(hits, int(called.sum())),
+        "recall": share(hits, int(positive.sum())),
+    }
+
+
+def check_flaggable(graph: Graph, split: Split, target: int | None) -> None:
+    """Raises, before anything is trained, if no threshold can be chosen."""
+    if target is None:
+        got = f"{graph.num_classes} classes"
+        raise must_be("A threshold", "be for one class", got, "Name it: --positive.")
+    if not (graph.labels[split.val] == target).any():
+        raise must_be(
+            "The validation nodes",
+            f"show a node of class {graph.class_names[target]!r} to choose its threshold",
+            "none",
+            "Label more of it, or try another --seed.",
+        )
+
+
+def choose_flag(
+    probability: np.ndarray, positive: np.ndarray, split: Split, class_name: str, goal: Goal
+) -> Flag:
+    """The threshold that the validation nodes choose, and what it is worth on the test nodes."""
+    chosen = choose_threshold(probability[split.val], positive[split.val], goal)
+    test = None
+    if len(split.test):
+        test = threshold_scores(chosen.value, probability[split.test], positive[split.test])
+    return Flag(class_name, chosen.value, chosen, test)
+
+
+def flagged(table: pd.DataFrame, flag: Flag) -> pd.DataFrame:
+    """A table of predictions with a column that says which nodes reach the threshold."""
+    table = table.copy()
+    calls = np.where(table[f"p_{flag.class_name}"] >= flag.value, "yes", "no")
+    table.insert(2, "flagged", calls)
+    return table

@@ -1,0 +1,1 @@
+"""Why a node got its class."""

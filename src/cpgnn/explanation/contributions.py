@@ -1,0 +1,149 @@
+"""`explain`: why nodes got their classes, for many nodes in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from cpgnn.classifier import CPGNNClassifier
+from cpgnn.compatibility import edge_frequency, enhanced_belief
+from cpgnn.engine.dense import centered_softmax
+from cpgnn.errors import must_be
+from cpgnn.explanation.explanation import Explanation
+from cpgnn.explanation.walks import Walks, split_walks
+from cpgnn.graph import Graph
+from cpgnn.model import CPGNN
+
+
+def explain(
+    model: CPGNNClassifier | CPGNN, graph: Graph | None = None, nodes: Any = None
+) -> Explanation:
+    """The logits of `nodes` (ids; all nodes if None) as exact sums over prior and neighbours.
+
+    logits_v = 1/c + B̄^(0)_v + Σ_u M_vu B̄^(K-1)_u H̄, where M is A or its normalisation. The prior
+    term is 1/c + B̄^(0)_v, the prior's probabilities. For K > 1 the walks that start at v and come
+    back are taken out of the terms of its neighbours and shown apart (see `walks`). Where K is 0
+    the prior is all there is, and its term holds its logits.
+
+    `model` is a fitted classifier, which knows its graph and scales features itself, or a bare
+    `CPGNN` with the graph as it is fed to it: features already scaled. A bare model brings no
+    `edge_frequency_`; it is then estimated from its predictions.
+    """
+    if isinstance(model, CPGNNClassifier):
+        given = _fitted(model, graph)
+    elif isinstance(model, CPGNN):
+        given = _bare(model, graph)
+    else:
+        must = "be a fitted CPGNNClassifier or a CPGNN"
+        raise must_be("'model'", must, type(model).__name__)
+    network, ids = given.network, given.graph.node_ids.to_numpy()
+    where = np.arange(len(ids)) if nodes is None else given.graph.positions(nodes)
+    walks = _walks(network, given.graph, where)
+    return Explanation(
+        node_ids=ids[where],
+        class_names=given.class_names,
+        logits=given.logits[where],
+        probabilities=given.probabilities[where],
+        prior=walks.own,
+        returning=walks.returning,
+        pointer=walks.pointer,
+        neighbours=ids[walks.neighbours],
+        weights=given.graph.adjacency[where].data[: len(walks.neighbours)],
+        contributions=walks.arriving,
+        looks_like=walks.beliefs.argmax(axis=1),
+        labels=given.labels[where],
+        used_for=given.used_for[where],
+        neighbour_labels=given.labels[walks.neighbours],
+        edge_frequency=given.edge_frequency,
+        edge_share=_edge_share(given),
+        prior_kind=getattr(network.prior, "kind", "custom"),
+        num_layers=network.num_layers,
+        normalization=network.normalization,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """A network, a graph as it is fed to it, and what the one says about the other's n nodes."""
+
+    network: CPGNN
+    graph: Graph
+    class_names: tuple[str, ...]
+    logits: np.ndarray
+    probabilities: np.ndarray
+    labels: np.ndarray
+    """Index into `class_names`, -1 = unknown."""
+    used_for: np.ndarray
+    """"train", "val", "test" or ""."""
+    edge_frequency: np.ndarray
+
+
+def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
+    logits, P = model.logits(graph), model.predict_proba(graph)
+    graph = model.graph_ if graph is None else graph
+    names = tuple(str(name) for name in model.classes_)
+    index = {name: i for i, name in enumerate(names)}
+    own = np.array([*(index.get(str(name), -1) for name in graph.class_names), -1])
+    used_for = np.full(graph.num_nodes, "", dtype=object)
+    if graph.fingerprint() == model.nodes_:  # the nodes of the fit
+        split = model.split_
+        used_for[split.train], used_for[split.val], used_for[split.test] = "train", "val", "test"
+    return _Given(
+        model.model_,
+        model.scaler_(graph),
+        names,
+        logits,
+        P,
+        own[graph.labels],
+        used_for,
+        model.edge_frequency_,
+    )
+
+
+def _bare(network: CPGNN, graph: Graph | None) -> _Given:
+    if graph is None:
+        raise must_be("'graph'", "be given with a bare CPGNN", "None")
+    logits = _evaluated(network, lambda: network(graph)).cpu()
+    P = torch.softmax(logits.double(), dim=1).numpy()
+    names = tuple(str(name) for name in graph.class_names)
+    unknown = np.full(graph.num_nodes, "", dtype=object)
+    F = edge_frequency(graph.adjacency, P)
+    return _Given(network, graph, names, logits.numpy(), P, graph.labels, unknown, F)
+
+
+def _walks(network: CPGNN, graph: Graph, where: np.ndarray) -> Walks:
+    """The terms of the logits; `own` has the 1/c that turns beliefs into probabilities."""
+    R = _evaluated(network, lambda: network.prior_logits(network.view(graph)))
+    if network.num_layers == 0:
+        own = R.double().cpu().numpy()[where]
+        pointer, nobody = np.zeros(len(own) + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return Walks(pointer, nobody, own, np.zeros_like(own), own[:0], own[:0])
+    B_0 = centered_softmax(R).double().cpu().numpy()
+    H_bar = network.H_bar.detach().double().cpu().numpy()
+    M = graph.matrix(network.normalization)
+    walks = split_walks(M, B_0, H_bar, network.num_layers, where)
+    return replace(walks, own=walks.own + 1 / network.num_classes)
+
+
+def _evaluated(network: CPGNN, compute: Callable[[], Tensor]) -> Tensor:
+    """What `compute` returns without dropout and gradients; the network stays as it was."""
+    training = network.training
+    network.eval()
+    try:
+        with torch.no_grad():
+            return compute()
+    finally:
+        network.train(training)
+
+
+def _edge_share(given: _Given) -> np.ndarray:
+    """Of all edges, the share that leads to each class, with the beliefs of `edge_frequency`."""
+    known = np.flatnonzero(np.isin(given.used_for, ["train", "val"]) & (given.labels >= 0))
+    B = enhanced_belief(given.probabilities, given.labels, known)
+    ends = given.graph.degrees @ B
+    return ends / ends.sum() if ends.sum() else np.full(len(ends), np.nan)

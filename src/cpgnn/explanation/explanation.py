@@ -1,0 +1,210 @@
+"""An explanation: the logits of nodes, term by term, as arrays, as tables and in words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from cpgnn.engine.arrays import Matrix
+from cpgnn.explanation.sentences import sentences
+from cpgnn.io import atomic_write, write_table
+from cpgnn.io.places import StrPath, wrong
+
+PRIOR, NEIGHBOUR, RETURNING = "prior", "neighbour", "returning"
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The logits of s nodes as sums: prior + returning + Σ contributions = logits, exactly.
+
+    c classes; m neighbours in all, those of the i-th node are rows pointer[i]:pointer[i + 1].
+    Terms are float64 and `logits` the model's own, so the two differ by its rounding alone.
+    """
+
+    node_ids: np.ndarray
+    """The owner's name of every explained node, [s]."""
+    class_names: tuple[str, ...]
+    logits: np.ndarray
+    """The model's own, [s, c]."""
+    probabilities: np.ndarray
+    """What the model predicts, [s, c]."""
+    prior: np.ndarray
+    """The node's own prior, [s, c]: its probabilities, or its logits where num_layers is 0."""
+    returning: np.ndarray
+    """Walks that start at the node and come back to it: its own prior as an echo, [s, c]."""
+    pointer: np.ndarray
+    """[s + 1]"""
+    neighbours: np.ndarray
+    """Names of the neighbours, [m]."""
+    weights: np.ndarray
+    """Weights of the edges to them, [m]."""
+    contributions: np.ndarray
+    """What arrives through each neighbour, [m, c]."""
+    looks_like: np.ndarray
+    """The class that each neighbour believed to be when it spoke, as an index, [m]."""
+    labels: np.ndarray
+    """The node's label as an index, -1 = unknown, [s]."""
+    used_for: np.ndarray
+    """What that label served for in fitting: "train", "val", "test"; "" if none or unknown, [s]."""
+    neighbour_labels: np.ndarray
+    """[m]"""
+    edge_frequency: np.ndarray
+    """Of the edges of class i, the share that leads to class j, [c, c]; NaN without evidence."""
+    edge_share: np.ndarray
+    """Of all edges, the share that leads to class j, [c]; NaN in a graph without edges."""
+    prior_kind: str
+    """ "mlp", "cheby", "link" or "custom"."""
+    num_layers: int
+    normalization: Matrix
+
+    def __len__(self) -> int:
+        return len(self.node_ids)
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """The most probable class of every node, as an index, [s]."""
+        return self.probabilities.argmax(axis=1)
+
+    @cached_property
+    def runner_up(self) -> np.ndarray:
+        """The second most probable class, as an index, [s]."""
+        rest = self.probabilities.copy()
+        rest[np.arange(len(rest)), self.predicted] = -1
+        return rest.argmax(axis=1)
+
+    @cached_property
+    def owner(self) -> np.ndarray:
+        """Which explained node each neighbour belongs to, [m]."""
+        return np.repeat(np.arange(len(self)), np.diff(self.pointer))
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """The sum of all terms, float64 [s, c]."""
+        m = len(self.neighbours)
+        belongs = sp.csr_array((np.ones(m), np.arange(m), self.pointer), shape=(len(self), m))
+        return self.prior + self.returning + belongs @ self.contributions
+
+    @cached_property
+    def error(self) -> np.ndarray:
+        """|total - logits| of every node, relative to max(1, its largest |logit|), [s]."""
+        scale = np.abs(self.logits).max(axis=1).clip(min=1.0)
+        return np.abs(self.total - self.logits).max(axis=1) / scale
+
+    def of(self, i: int) -> slice:
+        """Rows of the arrays over neighbours that belong to the i-th node."""
+        return slice(int(self.pointer[i]), int(self.pointer[i + 1]))
+
+    def margin(self, terms: np.ndarray, i: int) -> np.ndarray:
+        """How much `terms` [..., c] of the i-th node speak for its class before the runner-up."""
+        return terms[..., self.predicted[i]] - terms[..., self.runner_up[i]]
+
+    def words(self, i: int) -> str:
+        """Why the i-th node has its class, in sentences that a person can repeat."""
+        return " ".join(sentences(self, i))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a node, term and class; the contributions of a node to a class sum to its logit.
+
+        Columns: node, term ("prior", "neighbour", "returning"), neighbour, weight, looks_like
+        (these three for neighbours only), class, contribution.
+        """
+        s, m, c = len(self), len(self.neighbours), len(self.class_names)
+        echoes = s if self.num_layers > 1 else 0  # else no walk is long enough to come back
+        node = np.concatenate([np.arange(s), self.owner, np.arange(echoes)])
+        order = np.argsort(node, kind="stable")
+        names = np.array(self.class_names, dtype=object)
+
+        def beside(values: np.ndarray, blank: Any) -> np.ndarray:
+            """Values of the neighbours, with blanks for the other terms."""
+            blanks = np.full(s, blank, dtype=values.dtype)
+            return np.concatenate([blanks, values, blanks[:echoes]])
+
+        columns = {
+            "node": as_text(self.node_ids)[node],
+            "term": np.repeat(
+                np.array([PRIOR, NEIGHBOUR, RETURNING], dtype=object), [s, m, echoes]
+            ),
+            "neighbour": beside(as_text(self.neighbours), None),
+            "weight": beside(self.weights, np.nan),
+            "looks_like": beside(names[self.looks_like], None),
+        }
+        frame = pd.DataFrame({key: values[order].repeat(c) for key, values in columns.items()})
+        terms = np.concatenate([self.prior, self.contributions, self.returning[:echoes]])
+        frame["class"] = np.tile(names, len(order))
+        frame["contribution"] = terms[order].ravel()
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and text, ready for JSON; lists over classes follow "classes"."""
+        seen = self.edge_frequency.astype(object)
+        seen[np.isnan(self.edge_frequency)] = None
+        return {
+            "classes": list(self.class_names),
+            "prior": self.prior_kind,
+            "num_layers": self.num_layers,
+            "normalization": self.normalization,
+            "edge_frequency": seen.tolist(),
+            "nodes": [self._node(i, name) for i, name in enumerate(as_text(self.node_ids))],
+        }
+
+    def write(self, path: StrPath) -> None:
+        """Writes `to_dict` as .json, or `to_frame` as .csv or .parquet."""
+        path = check_ending(path)
+        if path.suffix.lower() != ".json":
+            write_table(path, self.to_frame())
+            return
+        text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        with atomic_write(path) as file:
+            file.write(f"{text}\n".encode())
+
+    def _node(self, i: int, name: str) -> dict[str, Any]:
+        names, rows = (*self.class_names, None), self.of(i)
+        neighbours = zip(
+            as_text(self.neighbours[rows]),
+            self.weights[rows].tolist(),
+            self.looks_like[rows],
+            self.neighbour_labels[rows],
+            self.contributions[rows].tolist(),
+            strict=True,
+        )
+        return {
+            "id": name,
+            "class": names[self.predicted[i]],
+            "label": names[self.labels[i]],
+            "words": self.words(i),
+            "probabilities": self.probabilities[i].tolist(),
+            "logits": self.logits[i].tolist(),
+            "prior": self.prior[i].tolist(),
+            "returning": self.returning[i].tolist(),
+            "neighbours": [
+                {
+                    "id": neighbour,
+                    "weight": weight,
+                    "looks_like": names[like],
+                    "label": names[label],
+                    "contribution": contribution,
+                }
+                for neighbour, weight, like, label, contribution in neighbours
+            ],
+        }
+
+
+def check_ending(path: StrPath) -> Path:
+    """The path, if its ending names a format that `Explanation.write` knows."""
+    path = Path(path)
+    if path.suffix.lower() not in (".json", ".csv", ".parquet"):
+        must, got = "be '.json', '.csv' or '.parquet'", repr(path.suffix or path.name)
+        raise wrong(path, "The ending of an explanation", must, got)
+    return path
+
+
+def as_text(names: np.ndarray) -> np.ndarray:
+    """Names as text, in an array of objects."""
+    return np.array([str(name) for name in names], dtype=object)

@@ -1,0 +1,122 @@
+"""An explanation in sentences that a person can repeat.
+
+How many edges lead where is always read from `edge_frequency`: the matrix that propagation
+multiplies with is doubly stochastic and says something else when classes differ in size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cpgnn.explanation.explanation import Explanation
+
+MOST_GROUPS = 3
+"""Groups of neighbours that get a sentence each; the others share one."""
+NEGLIGIBLE = 0.01
+"""Echoes below this share of the margin are not worth a sentence."""
+
+_PRIORS = {
+    "cheby": " The Chebyshev prior itself looks at neighbours, so part of what they say is in it.",
+    "link": " The LINK prior itself reads the list of neighbours, so part of them is in it.",
+    "custom": " The prior is a custom one and may itself look at neighbours.",
+}
+_USES = {"train": "used for training", "val": "used for validation", "test": "held out"}
+
+
+def sentences(of: Explanation, i: int) -> Iterator[str]:
+    """Why the i-th node has its class: verdict, label, prior, neighbours, echo."""
+    names, P = of.class_names, of.probabilities[i]
+    best, second = int(of.predicted[i]), int(of.runner_up[i])
+    yield (
+        f"{of.node_ids[i]} is *{names[best]}* ({percent(P[best])}), "
+        f"before *{names[second]}* ({percent(P[second])})."
+    )
+    if of.labels[i] >= 0:
+        yield _label(of, i, best)
+    yield _prior(of, i, best)
+    count = int(of.pointer[i + 1] - of.pointer[i])
+    if of.num_layers == 0:
+        yield "The model is its prior alone: nothing is propagated along the edges."
+    elif count == 0:
+        yield "It has no neighbours, so its prior decides."
+    else:
+        yield from _neighbours(of, i, best, count)
+    echo, margin = float(of.margin(of.returning[i], i)), float(of.margin(of.total[i], i))
+    if abs(echo) > NEGLIGIBLE * max(abs(margin), NEGLIGIBLE):
+        yield (
+            f"Its own prior, sent out and returned by its neighbours, {_speaks('speaks', echo)} "
+            f"*{names[best]}* ({echo:+.2f})."
+        )
+
+
+def percent(share: float) -> str:
+    """Whole percents, but never 0 % or 100 % of something that is neither."""
+    if 0 < share < 0.01:
+        return "under 1 %"
+    if 0.99 < share < 1:
+        return "over 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def _label(of: Explanation, i: int, best: int) -> str:
+    use = _USES.get(of.used_for[i])
+    agrees = "the model agrees" if of.labels[i] == best else "the model disagrees"
+    name = of.class_names[of.labels[i]]
+    return f"Its label is known: *{name}*{f' ({use})' if use else ''}; {agrees}."
+
+
+def _prior(of: Explanation, i: int, best: int) -> str:
+    own = of.prior[i]
+    like, names = int(own.argmax()), of.class_names
+    share = f" ({percent(own[like])})" if of.num_layers else ""
+    text = f"By itself it looks like *{names[like]}*{share}"
+    if like != best:
+        text += f": without its neighbours it would not be *{names[best]}*"
+    return f"{text}.{_PRIORS.get(of.prior_kind, '')}"
+
+
+def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]:
+    """One sentence for each class that neighbours look like, the weightiest first."""
+    rows, c = of.of(i), len(of.class_names)
+    like = of.looks_like[rows]
+    size = np.bincount(like, minlength=c)
+    weight = np.bincount(like, of.margin(of.contributions[rows], i), minlength=c)
+    groups = sorted(np.flatnonzero(size), key=lambda group: -abs(weight[group]))
+    name, before = of.class_names[best], of.class_names[of.runner_up[i]]
+    for group in groups[:MOST_GROUPS]:
+        n, total = int(size[group]), float(weight[group])
+        yield (
+            f"{_who(n, count)} like *{of.class_names[group]}*; {_edges(of, int(group), best)}. "
+            f"{'Together they' if n > 1 else 'It'} {_speaks('speak' if n > 1 else 'speaks', total)}"
+            f" *{name}* rather than *{before}* ({total:+.2f})."
+        )
+    rest = groups[MOST_GROUPS:]
+    if rest:
+        n, total = int(size[rest].sum()), float(weight[rest].sum())
+        verb = "speak" if n > 1 else "speaks"
+        yield f"The other {n} {_speaks(verb, total)} it ({total:+.2f})."
+
+
+def _who(n: int, count: int) -> str:
+    if n == count:
+        return "Its only neighbour looks" if n == 1 else f"Its {n:,} neighbours look"
+    return f"{n:,} of its {count:,} neighbours look{'s' if n == 1 else ''}"
+
+
+def _edges(of: Explanation, group: int, best: int) -> str:
+    """ "71 % of the edges of *buyer* nodes lead to *seller* (48 % of all edges do)"."""
+    share, everywhere = of.edge_frequency[group, best], of.edge_share[best]
+    if np.isnan(share):
+        return f"where the edges of *{of.class_names[group]}* nodes lead is not known"
+    return (
+        f"{percent(share)} of the edges of *{of.class_names[group]}* nodes lead to "
+        f"*{of.class_names[best]}* ({percent(everywhere)} of all edges do)"
+    )
+
+
+def _speaks(verb: str, margin: float) -> str:
+    return f"{verb} for" if margin > 0 else f"{verb} against"

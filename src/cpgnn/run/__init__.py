@@ -1,0 +1,1 @@
+"""A fit from start to folder, and back."""

@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpgnn.evaluation.calibration import (
+    Calibration,
+    calibration_nodes,
+    fit_temperature,
+    negative_log_likelihood,
+    reliability,
+    softmax,
+)
+
+
+def drawn(n, c, temperature, seed=0):
+    """Logits, and labels drawn from softmax(R / T): calibrated at exactly this T."""
+    rng = np.random.default_rng(seed)
+    R = 2 * rng.standard_normal((n, c))
+    P = softmax(R, temperature)
+    labels = (rng.random((n, 1)) > P.cumsum(axis=1)).sum(axis=1).clip(max=c - 1)
+    return R, labels
+
+
+def test_softmax_against_its_definition_and_with_huge_logits():
+    R = np.array([[1.0, 2.0, 4.0], [0.0, 0.0, 0.0]])
+    expected = np.exp(R / 2) / np.exp(R / 2).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(softmax(R, 2.0), expected, rtol=1e-12)
+    np.testing.assert_array_equal(softmax(np.array([[1e30, 0.0]], dtype=np.float32)), [[1, 0]])
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])
+def test_temperature_is_found_where_it_is_known(temperature):
+    R, labels = drawn(40_000, 4, temperature)
+    assert fit_temperature(R, labels) == pytest.approx(temperature, rel=0.03)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_temperature_is_the_optimum_of_a_grid(seed):
+    R, labels = drawn(60, 3, 2.0, seed)
+    T = fit_temperature(R, labels)
+    grid = np.exp(np.linspace(np.log(0.05), np.log(50), 4000))
+    one_hot = np.eye(3)[labels]
+    losses = [-(one_hot * np.log(softmax(R, t))).sum() / 60 for t in grid]
+    assert grid[np.argmin(losses)] == pytest.approx(T, rel=3e-3)
+    assert negative_log_likelihood(R, labels, T) <= min(losses) + 1e-9
+
+
+def test_temperature_changes_no_class_and_mends_logits_that_are_too_large():
+    R, labels = drawn(5000, 4, 1.0)
+    hot = 30 * R
+    T = fit_temperature(hot, labels)
+    assert pytest.approx(30, rel=0.06) == T
+    np.testing.assert_array_equal(softmax(hot, T).argmax(1), hot.argmax(1))
+    scored = Calibration.of(hot, labels, T, 99)
+    assert scored.after.error < 0.03 < 0.2 < scored.before.error
+    assert scored.as_dict()["before"]["expected_calibration_error"] == scored.before.error
+
+
+def test_nothing_is_learned_from_nodes_without_an_error():
+    assert fit_temperature(np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([0, 1])) == 1.0
+
+
+def test_calibration_error_by_hand():
+    P = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.55, 0.45]])
+    made = reliability(P, np.array([0, 1, 1, 0]), bins=2)
+    assert made.count.tolist() == [0, 4]
+    assert made.error == pytest.approx(abs(3 / 4 - (0.9 + 0.8 + 0.7 + 0.55) / 4))
+    made = reliability(P, np.array([0, 1, 1, 0]), bins=4)
+    # (0.5, 0.75] holds 0.7 (right) and 0.55 (right); (0.75, 1] holds 0.9 (right) and 0.8 (wrong)
+    assert made.error == pytest.approx(0.5 * abs(1 - 0.625) + 0.5 * abs(0.5 - 0.85))
+    assert made.as_dict()["accuracy"] == [None, None, 1.0, 0.5]
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(1, 20))
+def test_calibration_error_against_a_loop(seed, c, bins):
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.full(c, 0.4), size=50)
+    labels = rng.integers(c, size=50)
+    error = 0.0
+    for b in range(bins):
+        inside = [v for v in range(50) if b / bins < P[v].max() <= (b + 1) / bins]
+        if inside:
+            right = np.mean([P[v].argmax() == labels[v] for v in inside])
+            error += len(inside) / 50 * abs(right - np.mean([P[v].max() for v in inside]))
+    assert reliability(P, labels, bins).error == pytest.approx(error, abs=1e-12)
+
+
+def test_a_certain_model_that_is_right_half_the_time():
+    P = np.tile([1.0, 0.0], (10, 1))
+    made = reliability(P, np.arange(10) % 2)
+    assert made.error == 0.5
+    assert made.count[-1] == 10
+
+
+def test_calibration_nodes_are_a_quarter_of_every_class():
+    labels = np.repeat([0, 1, 2], [400, 200, 40])
+    val = np.arange(0, 640, 2)
+    nodes = calibration_nodes(labels, val, seed=3)
+    assert len(nodes) == 80
+    assert np.isin(nodes, val).all()
+    assert np.bincount(labels[nodes]).tolist() == [50, 25, 5]
+    assert not np.array_equal(nodes, calibration_nodes(labels, val, seed=4))
+
+
+@pytest.mark.parametrize(("count", "expected"), [(22, 0), (59, 0), (60, 30), (100, 30), (200, 50)])
+def test_few_validation_nodes(count, expected):
+    assert len(calibration_nodes(np.zeros(300, dtype=int), np.arange(count))) == expected
