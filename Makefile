@@ -95,11 +95,11 @@ reproduce-quick: setup-dev
 	if [ -n "$$CPGNN_DATA" ]; then $(BIN)/cpgnn reproduce real --datasets texas --splits 0 \
 		--results $(QUICK); fi
 	for name in $(EXPERIMENTS); do $(BIN)/cpgnn table $$name --results $(QUICK) || exit 1; done
-	$(BIN)/python scripts/same_results.py $(QUICK) results
+	$(BIN)/python scripts/paper/same_results.py $(QUICK) results
 
 # The tables and figures of the docs, from results/.
 results-docs: setup-dev
-	$(BIN)/python scripts/results_docs.py
+	$(BIN)/python scripts/paper/results_docs.py
 
 clean:
 	rm -rf $(VENV) build site demo

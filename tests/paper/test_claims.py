@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from cpgnn.experiments.claims import CLAIMS, published, verdict
+from claims import CLAIMS, measured, published, verdict
+from cpgnn.experiments.config import load_experiment
+from cpgnn.experiments.store import ResultStore
 
 DO_NOT_HOLD: dict[str, str] = {
     "best-on-pubmed": "CPGNN-MLP-1 is ahead; in every run of Cheby-1 its prior alone was best",
@@ -52,3 +54,16 @@ def test_our_numbers_bear_out_the_claim(claim):
     if found is None:
         pytest.skip("not every run it needs has been made")
     assert found.holds, f"{claim.text}: paper {found.paper}, ours {found.ours} {claim.unit}"
+
+
+def test_methods_are_compared_on_the_splits_that_all_of_them_have(tmp_path):
+    store = ResultStore(tmp_path / "real.jsonl")
+    splits = {"MLP": (0, 1, 2), "MixHop": (1, 2, 3)}
+    for job in load_experiment("real").jobs():
+        if job.setting == "features" and job.split in splits.get(job.method, ()):
+            line = {"key": job.key, "configuration": {}, "validation": 1.0}
+            store.append(line | {"test": 10.0 * job.split})
+    numbers = measured("real", tmp_path)
+    assert {method for _, _, method in numbers} == set(splits)
+    for value in numbers.values():
+        assert value == pytest.approx(15.0)

@@ -13,20 +13,20 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import spark_docs
 from matplotlib.figure import Figure
-from pipeline import pipeline
 
-from cpgnn.experiments import figures
+import figures
+import spark_docs
+from claims import CLAIMS, published, verdict
 from cpgnn.experiments.choice import needed
-from cpgnn.experiments.claims import CLAIMS, published, verdict
 from cpgnn.experiments.config import load_experiment
 from cpgnn.experiments.matrices import tracked
-from cpgnn.experiments.misses import comparison, miss_list
 from cpgnn.experiments.store import results_of
 from cpgnn.experiments.tables import markdown, table
+from misses import comparison, miss_list
+from pipeline import pipeline
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PICTURE_FOLDER = ROOT / "docs" / "pictures"
 
 

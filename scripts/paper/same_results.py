@@ -1,6 +1,6 @@
 """Whether a new run of experiments gives what the committed results say: `make reproduce-quick`.
 
-    python scripts/same_results.py NEW COMMITTED
+    python scripts/paper/same_results.py NEW COMMITTED
 
 Compares the lines that both have. The same code and seed on the same processor give the same line;
 another processor, or code that adds in another order, rounds differently, and 2,000 epochs amplify
