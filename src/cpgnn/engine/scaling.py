@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.text import listed
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 
@@ -97,18 +98,12 @@ def match_names(
     if missing:
         close = difflib.get_close_matches(missing[0], extra[:1000], n=1)
         hint = f"Is {close[0]!r} meant to be {missing[0]!r}?" if close else "Add them."
-        got = f"none called {shown(missing)}" + (f", but {shown(extra)}" if extra else "")
+        got = f"none called {listed(missing)}" + (f", but {listed(extra)}" if extra else "")
         raise must_be(what, "have the features that the model was fitted with", got, hint)
     if len(positions) < len(given):
         twice = next(name for i, name in enumerate(given) if positions[name] != i)
         raise must_be(what, "name each feature once", f"{twice!r} twice")
     return [positions[name] for name in wanted], extra
-
-
-def shown(names: Sequence[str], most: int = 5) -> str:
-    """ "'a', 'b' and 7 more"."""
-    listed = ", ".join(repr(name) for name in names[:most])
-    return listed + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _times(X: Any, scale: np.ndarray) -> Any:

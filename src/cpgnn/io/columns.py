@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.engine.scaling import match_names, shown
+from cpgnn.engine.scaling import match_names
+from cpgnn.engine.text import listed
 from cpgnn.io.origin import Origin
 
 FORMAT = 1
@@ -74,7 +75,7 @@ class FeatureColumns:
         found, extra = match_names(self.names, names, str(origin.path))
         notices = []
         if extra:
-            notices.append(f"{origin.path}: the model does not know {shown(extra)}; not used.")
+            notices.append(f"{origin.path}: the model does not know {listed(extra)}; not used.")
         return [i + 1 for i in found], notices
 
     def with_medians_of(self, X: Any) -> FeatureColumns:

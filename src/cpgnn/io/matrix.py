@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from cpgnn.engine.scaling import shown
+from cpgnn.engine.text import listed
 from cpgnn.errors import InputError
 from cpgnn.io.columns import FeatureColumns, unique
 from cpgnn.io.ids import as_array
@@ -153,7 +153,7 @@ def _one_hot(
     unseen = len(values) - values.null_count - len(rows)
     if unseen:
         new = values.filter(pc.and_(pc.is_valid(values), pc.is_null(codes)))
-        named = shown(sorted(pc.unique(new).to_pylist()))
+        named = listed(sorted(pc.unique(new).to_pylist()))
         notices.append(
             f"{origin.path}: {count(unseen, 'cell')} of column {origin.column(i)} "
             f"{'holds' if unseen == 1 else 'hold'} a value that the model was not fitted with "

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.engine.arrays import as_features
-from cpgnn.engine.scaling import match_names, shown
+from cpgnn.engine.scaling import match_names
+from cpgnn.engine.text import listed
 from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.edges import EdgeList
 from cpgnn.io.features import FeatureRows
@@ -97,7 +98,7 @@ def _feature_rows(
     if names is not None and like.matrix_names is not None:
         order, extra = match_names(like.matrix_names, names, str(path))
         if extra:
-            notices += (f"{path}: the model does not know {shown(extra)}; not used.",)
+            notices += (f"{path}: the model does not know {listed(extra)}; not used.",)
         if order != list(range(matrix.shape[1])):
             matrix = as_features(matrix[:, order])
     elif matrix.shape[1] != width:

@@ -12,6 +12,9 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
+from cpgnn.engine.text import count as count
+from cpgnn.engine.text import first_line as first_line
+from cpgnn.engine.text import shorten as shorten
 from cpgnn.errors import InputError, must_be
 
 StrPath = str | os.PathLike[str]
@@ -109,18 +112,3 @@ def _what_else(first: bytes, content: str) -> tuple[str, str]:
     if not first:
         return "an empty file", "Copy or download it again."
     return content, "Rename it if it is not packed."
-
-
-def first_line(error: BaseException) -> str:
-    """What an error of another library says, short enough for one of ours."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".")
-
-
-def shorten(text: str, limit: int = 60) -> str:
-    """`text` as it can stand in one line of a message."""
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """ "1 node", "2 nodes"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

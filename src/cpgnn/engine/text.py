@@ -1,0 +1,34 @@
+"""Counts, lists and long values as they stand in a sentence: every message takes them from here."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """`number` and what it counts.
+
+    >>> count(1, "node"), count(2000, "node"), count(2, "node has", "nodes have")
+    ('1 node', '2,000 nodes', '2 nodes have')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[Hashable], most: int = 5) -> str:
+    """The first few names, quoted.
+
+    >>> listed(["a", "b", "c", "d"], most=2)
+    "'a', 'b' and 2 more"
+    """
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """`text`, quoted, as it fits into one line of a message."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, short enough for one of ours."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".")
