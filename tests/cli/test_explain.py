@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from cpgnn import __version__, explain, load_run
+from cpgnn.explanation.terms import others
 
 FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 60"
 
@@ -38,7 +39,7 @@ def test_text_says_what_the_library_says(cpgnn, run):
         assert " ".join(made.words(i).split()) in printed
     hidden = int(made.pointer[1]) - 2
     assert hidden > 0
-    assert f"{hidden} more neighbours" in done.out
+    assert others(hidden) in done.out
     assert "█" in done.out
     for name in made.class_names:
         assert name in done.out

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from cpgnn import CPGNN, CPGNNClassifier, Graph, explain
-from cpgnn.explanation.sentences import percent
+from cpgnn.formatting import whole_percent as percent
 from toys import planted
 
 
@@ -54,6 +54,24 @@ def test_neighbours_of_one_kind():
     assert "Its 14 neighbours look like *buyer*" in text
     assert "65 % of the edges of *buyer* nodes lead to *seller* (39 % of all edges do)" in text
     assert "Together they speak for *seller* rather than *buyer*" in text
+
+
+def test_shares_of_a_weighted_graph_are_shares_of_the_weight():
+    y = np.array([1, 0, 0, 0])
+    graph = Graph.from_edges(
+        [0, 0, 0, 1],
+        [1, 2, 3, 2],
+        weights=[5.0, 1.0, 1.0, 1.0],
+        num_nodes=4,
+        labels=y,
+        class_names=["buyer", "seller"],
+    )
+    made = explain(CPGNN(Known(y, 2), 1, H_bar=OPPOSITES), graph, [0])
+    # buyers: weight 7 to the seller and 1 to each other, seen from both ends; in all 16
+    F = np.array([[2 / 9, 7 / 9], [1, 0]])
+    text = replace(made, edge_frequency=F, edge_share=np.array([9, 7]) / 16).words(0)
+    assert "78 % of the edge weight of *buyer* nodes leads to *seller*" in text
+    assert "(44 % of all edge weight does)" in text
 
 
 def test_neighbours_that_speak_against():
@@ -157,8 +175,3 @@ def test_shares_of_edges_are_not_the_doubly_stochastic_matrix():
             assert f" {percent(F[1, best])} {lead} ({percent(everywhere[best])} of all" in text
             assert f" {percent(model.compatibility_[1, best])} {lead}" not in text
     assert seen > 10
-
-
-def test_percent():
-    cases = {0.0: "0 %", 0.004: "under 1 %", 0.714: "71 %", 0.995: "over 99 %", 1.0: "100 %"}
-    assert {share: percent(share) for share in cases} == cases

@@ -34,8 +34,8 @@ def explain(
     from cpgnn.errors import must_be
     from cpgnn.explanation.contributions import explain as explained
     from cpgnn.explanation.explanation import check_ending
-    from cpgnn.explanation.picture import check_picture, draw_explanation
     from cpgnn.io.nodes import read_node_ids
+    from cpgnn.report.explanation_picture import check_picture, draw_explanation
     from cpgnn.run.folder import load_run
 
     if format not in FORMATS:

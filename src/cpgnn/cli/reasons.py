@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from cpgnn.cli.printing import console, show, table
-from cpgnn.explanation.bars import Bar, bars
 from cpgnn.explanation.explanation import Explanation
+from cpgnn.explanation.terms import Term, terms
 
 HALF = 12
-"""Characters of the longest bar."""
+"""Characters of the longest term."""
 
 
 def print_explanation(of: Explanation, form: str, top: int) -> None:
@@ -42,26 +42,26 @@ FORMATS = {"text": _text, "json": _json, "csv": _csv}
 
 def _print_node(to: Console, of: Explanation, i: int, top: int) -> None:
     to.print(Text(of.words(i)))
-    made = bars(of, i, top)
+    made = terms(of, i, top)
     best, second = (of.class_names[j] for j in (of.predicted[i], of.runner_up[i]))
-    weighted = any(bar.weight not in (None, 1.0) for bar in made)
+    weighted = any(term.weight not in (None, 1.0) for term in made)
     heads = ["looks like", "label", *(["weight"] if weighted else [])]
     listed = table("term", *heads, f"for {best} before {second}")
     listed.add_column("", no_wrap=True)
-    longest = max(abs(bar.margin) for bar in made)
-    for bar in made:
-        _add(listed, bar, longest, weighted)
-    total = Bar("sum: difference of the logits", float(of.margin(of.total[i], i)))
+    longest = max(abs(term.margin) for term in made)
+    for term in made:
+        _add(listed, term, longest, weighted)
+    total = Term("sum: difference of the logits", float(of.margin(of.total[i], i)))
     listed.add_section()
     _add(listed, total, 0.0, weighted)
     show(to, listed)
 
 
-def _add(listed: Table, bar: Bar, longest: float, weighted: bool) -> None:
-    cells = [escape(bar.name), escape(bar.looks_like), escape(bar.label)]
+def _add(listed: Table, term: Term, longest: float, weighted: bool) -> None:
+    cells = [escape(term.name), escape(term.looks_like), escape(term.label)]
     if weighted:
-        cells.append("" if bar.weight is None else f"{bar.weight:g}")
-    listed.add_row(*cells, f"{bar.margin:+.3f}", _drawn(bar.margin, longest))
+        cells.append("" if term.weight is None else f"{term.weight:g}")
+    listed.add_row(*cells, f"{term.margin:+.3f}", _drawn(term.margin, longest))
 
 
 def _drawn(margin: float, longest: float) -> Text:

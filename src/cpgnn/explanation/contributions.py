@@ -14,6 +14,7 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
 from cpgnn.engine.dense import centered_softmax
 from cpgnn.errors import must_be
+from cpgnn.evaluation.calibration import softmax
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.walks import Walks, split_walks
 from cpgnn.graph import Graph
@@ -44,6 +45,8 @@ def explain(
     network, ids = given.network, given.graph.node_ids.to_numpy()
     where = np.arange(len(ids)) if nodes is None else given.graph.positions(nodes)
     walks = _walks(network, given.graph, where)
+    known = np.flatnonzero(np.isin(given.used_for, ["train", "val"]) & (given.labels >= 0))
+    ends = given.graph.degrees @ enhanced_belief(given.probabilities, given.labels, known)
     return Explanation(
         node_ids=ids[where],
         class_names=given.class_names,
@@ -60,7 +63,8 @@ def explain(
         used_for=given.used_for[where],
         neighbour_labels=given.labels[walks.neighbours],
         edge_frequency=given.edge_frequency,
-        edge_share=_edge_share(given),
+        edge_share=ends / ends.sum() if ends.sum() else np.full(len(ends), np.nan),
+        weighted=given.graph.is_weighted,
         prior_kind=getattr(network.prior, "kind", "custom"),
         num_layers=network.num_layers,
         normalization=network.normalization,
@@ -84,7 +88,8 @@ class _Given:
 
 
 def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
-    logits, P = model.logits(graph), model.predict_proba(graph)
+    logits = model.logits(graph)
+    P = softmax(logits, model.temperature_)
     graph = model.graph_ if graph is None else graph
     names = tuple(str(name) for name in model.classes_)
     index = {name: i for i, name in enumerate(names)}
@@ -93,27 +98,19 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
     if graph.fingerprint() == model.nodes_:  # the nodes of the fit
         split = model.split_
         used_for[split.train], used_for[split.val], used_for[split.test] = "train", "val", "test"
-    return _Given(
-        model.model_,
-        model.scaler_(graph),
-        names,
-        logits,
-        P,
-        own[graph.labels],
-        used_for,
-        model.edge_frequency_,
-    )
+    labels, scaled = own[graph.labels], model.scaler_(graph)
+    return _Given(model.model_, scaled, names, logits, P, labels, used_for, model.edge_frequency_)
 
 
 def _bare(network: CPGNN, graph: Graph | None) -> _Given:
     if graph is None:
         raise must_be("'graph'", "be given with a bare CPGNN", "None")
-    logits = _evaluated(network, lambda: network(graph)).cpu()
-    P = torch.softmax(logits.double(), dim=1).numpy()
+    logits = _evaluated(network, lambda: network(graph)).cpu().numpy()
+    P = softmax(logits)
     names = tuple(str(name) for name in graph.class_names)
     unknown = np.full(graph.num_nodes, "", dtype=object)
     F = edge_frequency(graph.adjacency, P)
-    return _Given(network, graph, names, logits.numpy(), P, graph.labels, unknown, F)
+    return _Given(network, graph, names, logits, P, graph.labels, unknown, F)
 
 
 def _walks(network: CPGNN, graph: Graph, where: np.ndarray) -> Walks:
@@ -139,11 +136,3 @@ def _evaluated(network: CPGNN, compute: Callable[[], Tensor]) -> Tensor:
             return compute()
     finally:
         network.train(training)
-
-
-def _edge_share(given: _Given) -> np.ndarray:
-    """Of all edges, the share that leads to each class, with the beliefs of `edge_frequency`."""
-    known = np.flatnonzero(np.isin(given.used_for, ["train", "val"]) & (given.labels >= 0))
-    B = enhanced_belief(given.probabilities, given.labels, known)
-    ends = given.graph.degrees @ B
-    return ends / ends.sum() if ends.sum() else np.full(len(ends), np.nan)

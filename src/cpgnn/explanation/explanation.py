@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +60,8 @@ class Explanation:
     """Of the edges of class i, the share that leads to class j, [c, c]; NaN without evidence."""
     edge_share: np.ndarray
     """Of all edges, the share that leads to class j, [c]; NaN in a graph without edges."""
+    weighted: bool
+    """Edges have weights: both are shares of the weight."""
     prior_kind: str
     """ "mlp", "cheby", "link" or "custom"."""
     num_layers: int
@@ -101,45 +104,48 @@ class Explanation:
         """Rows of the arrays over neighbours that belong to the i-th node."""
         return slice(int(self.pointer[i]), int(self.pointer[i + 1]))
 
-    def margin(self, terms: np.ndarray, i: int) -> np.ndarray:
-        """How much `terms` [..., c] of the i-th node speak for its class before the runner-up."""
-        return terms[..., self.predicted[i]] - terms[..., self.runner_up[i]]
+    def margin(self, terms: np.ndarray, i: int | np.ndarray) -> np.ndarray:
+        """How much `terms` [..., c] speak for the class of a node before the runner-up.
+
+        i: the node that all the terms belong to, or one for each of them.
+        """
+        if np.ndim(i) == 0:
+            return terms[..., self.predicted[i]] - terms[..., self.runner_up[i]]
+        rows = np.arange(len(terms))
+        return terms[rows, self.predicted[i]] - terms[rows, self.runner_up[i]]
 
     def words(self, i: int) -> str:
         """Why the i-th node has its class, in sentences that a person can repeat."""
         return " ".join(sentences(self, i))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a node, term and class; the contributions of a node to a class sum to its logit.
+        """A row for each node, term and class; those of a node and class sum to its logit.
 
         Columns: node, term ("prior", "neighbour", "returning"), neighbour, weight, looks_like
         (these three for neighbours only), class, contribution.
         """
         s, m, c = len(self), len(self.neighbours), len(self.class_names)
         echoes = s if self.num_layers > 1 else 0  # else no walk is long enough to come back
-        node = np.concatenate([np.arange(s), self.owner, np.arange(echoes)])
-        order = np.argsort(node, kind="stable")
+        kinds = np.array([PRIOR, NEIGHBOUR, RETURNING], dtype=object)
         names = np.array(self.class_names, dtype=object)
-
-        def beside(values: np.ndarray, blank: Any) -> np.ndarray:
-            """Values of the neighbours, with blanks for the other terms."""
-            blanks = np.full(s, blank, dtype=values.dtype)
-            return np.concatenate([blanks, values, blanks[:echoes]])
-
-        columns = {
-            "node": as_text(self.node_ids)[node],
-            "term": np.repeat(
-                np.array([PRIOR, NEIGHBOUR, RETURNING], dtype=object), [s, m, echoes]
-            ),
-            "neighbour": beside(as_text(self.neighbours), None),
-            "weight": beside(self.weights, np.nan),
-            "looks_like": beside(names[self.looks_like], None),
-        }
-        frame = pd.DataFrame({key: values[order].repeat(c) for key, values in columns.items()})
-        terms = np.concatenate([self.prior, self.contributions, self.returning[:echoes]])
-        frame["class"] = np.tile(names, len(order))
-        frame["contribution"] = terms[order].ravel()
-        return frame
+        node = np.concatenate([np.arange(s), self.owner, np.arange(echoes)])
+        through = np.full(len(node), -1)
+        through[s : s + m] = np.arange(m)
+        table = pd.DataFrame(
+            {
+                "node": as_text(self.node_ids)[node],
+                "term": kinds.repeat([s, m, echoes]),
+                "neighbour": as_text([*self.neighbours, None])[through],
+                "weight": np.append(self.weights, np.nan)[through],
+                "looks_like": as_text([*names[self.looks_like], None])[through],
+            }
+        )
+        order = np.argsort(node, kind="stable").repeat(c)
+        table = table.iloc[order].reset_index(drop=True)
+        parts = np.concatenate([self.prior, self.contributions, self.returning[:echoes]])
+        table["class"] = np.tile(names, len(node))
+        table["contribution"] = parts[order[::c]].ravel()
+        return table
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and text, ready for JSON; lists over classes follow "classes"."""
@@ -166,14 +172,6 @@ class Explanation:
 
     def _node(self, i: int, name: str) -> dict[str, Any]:
         names, rows = (*self.class_names, None), self.of(i)
-        neighbours = zip(
-            as_text(self.neighbours[rows]),
-            self.weights[rows].tolist(),
-            self.looks_like[rows],
-            self.neighbour_labels[rows],
-            self.contributions[rows].tolist(),
-            strict=True,
-        )
         return {
             "id": name,
             "class": names[self.predicted[i]],
@@ -185,13 +183,13 @@ class Explanation:
             "returning": self.returning[i].tolist(),
             "neighbours": [
                 {
-                    "id": neighbour,
-                    "weight": weight,
-                    "looks_like": names[like],
-                    "label": names[label],
-                    "contribution": contribution,
+                    "id": str(self.neighbours[at]),
+                    "weight": float(self.weights[at]),
+                    "looks_like": names[self.looks_like[at]],
+                    "label": names[self.neighbour_labels[at]],
+                    "contribution": self.contributions[at].tolist(),
                 }
-                for neighbour, weight, like, label, contribution in neighbours
+                for at in range(rows.start, rows.stop)
             ],
         }
 
@@ -205,6 +203,6 @@ def check_ending(path: StrPath) -> Path:
     return path
 
 
-def as_text(names: np.ndarray) -> np.ndarray:
-    """Names as text, in an array of objects."""
-    return np.array([str(name) for name in names], dtype=object)
+def as_text(names: Iterable[Any]) -> np.ndarray:
+    """Names as text, in an array of objects; None stays None."""
+    return np.array([None if name is None else str(name) for name in names], dtype=object)

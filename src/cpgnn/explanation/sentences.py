@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpgnn.formatting import edges_lead, signed
+from cpgnn.formatting import whole_percent as percent
+
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
 
@@ -24,7 +27,7 @@ _PRIORS = {
     "link": " The LINK prior itself reads the list of neighbours, so part of them is in it.",
     "custom": " The prior is a custom one and may itself look at neighbours.",
 }
-_USES = {"train": "used for training", "val": "used for validation", "test": "held out"}
+USES = {"train": "used for training", "val": "used for validation", "test": "held out"}
 
 
 def sentences(of: Explanation, i: int) -> Iterator[str]:
@@ -48,25 +51,15 @@ def sentences(of: Explanation, i: int) -> Iterator[str]:
     echo, margin = float(of.margin(of.returning[i], i)), float(of.margin(of.total[i], i))
     if abs(echo) > NEGLIGIBLE * max(abs(margin), NEGLIGIBLE):
         yield (
-            f"Its own prior, sent out and returned by its neighbours, {_speaks('speaks', echo)} "
-            f"*{names[best]}* ({echo:+.2f})."
+            f"Its own prior, sent out and returned by its neighbours, speaks {_side(echo)} "
+            f"*{names[best]}* ({signed(echo)})."
         )
 
 
-def percent(share: float) -> str:
-    """Whole percents, but never 0 % or 100 % of something that is neither."""
-    if 0 < share < 0.01:
-        return "under 1 %"
-    if 0.99 < share < 1:
-        return "over 99 %"
-    return f"{100 * share:.0f} %"
-
-
 def _label(of: Explanation, i: int, best: int) -> str:
-    use = _USES.get(of.used_for[i])
-    agrees = "the model agrees" if of.labels[i] == best else "the model disagrees"
-    name = of.class_names[of.labels[i]]
-    return f"Its label is known: *{name}*{f' ({use})' if use else ''}; {agrees}."
+    use = f" ({USES[of.used_for[i]]})" if of.used_for[i] else ""
+    agrees = "agrees" if of.labels[i] == best else "disagrees"
+    return f"Its label is known: *{of.class_names[of.labels[i]]}*{use}; the model {agrees}."
 
 
 def _prior(of: Explanation, i: int, best: int) -> str:
@@ -86,19 +79,19 @@ def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]
     size = np.bincount(like, minlength=c)
     weight = np.bincount(like, of.margin(of.contributions[rows], i), minlength=c)
     groups = sorted(np.flatnonzero(size), key=lambda group: -abs(weight[group]))
-    name, before = of.class_names[best], of.class_names[of.runner_up[i]]
+    rather = f"*{of.class_names[best]}* rather than *{of.class_names[of.runner_up[i]]}*"
     for group in groups[:MOST_GROUPS]:
         n, total = int(size[group]), float(weight[group])
+        they = "Together they speak" if n > 1 else "It speaks"
         yield (
             f"{_who(n, count)} like *{of.class_names[group]}*; {_edges(of, int(group), best)}. "
-            f"{'Together they' if n > 1 else 'It'} {_speaks('speak' if n > 1 else 'speaks', total)}"
-            f" *{name}* rather than *{before}* ({total:+.2f})."
+            f"{they} {_side(total)} {rather} ({signed(total)})."
         )
     rest = groups[MOST_GROUPS:]
     if rest:
         n, total = int(size[rest].sum()), float(weight[rest].sum())
         verb = "speak" if n > 1 else "speaks"
-        yield f"The other {n} {_speaks(verb, total)} it ({total:+.2f})."
+        yield f"The other {n:,} {verb} {_side(total)} it ({signed(total)})."
 
 
 def _who(n: int, count: int) -> str:
@@ -109,14 +102,15 @@ def _who(n: int, count: int) -> str:
 
 def _edges(of: Explanation, group: int, best: int) -> str:
     """ "71 % of the edges of *buyer* nodes lead to *seller* (48 % of all edges do)"."""
-    share, everywhere = of.edge_frequency[group, best], of.edge_share[best]
+    share, name = of.edge_frequency[group, best], of.class_names[group]
     if np.isnan(share):
-        return f"where the edges of *{of.class_names[group]}* nodes lead is not known"
+        return f"where the edges of *{name}* nodes lead is not known"
+    what, lead = edges_lead(of.weighted)
     return (
-        f"{percent(share)} of the edges of *{of.class_names[group]}* nodes lead to "
-        f"*{of.class_names[best]}* ({percent(everywhere)} of all edges do)"
+        f"{percent(share)} of the {what} of *{name}* nodes {lead} to *{of.class_names[best]}* "
+        f"({percent(of.edge_share[best])} of all {what} {'does' if of.weighted else 'do'})"
     )
 
 
-def _speaks(verb: str, margin: float) -> str:
-    return f"{verb} for" if margin > 0 else f"{verb} against"
+def _side(margin: float) -> str:
+    return "for" if margin > 0 else "against"

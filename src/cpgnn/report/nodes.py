@@ -107,7 +107,7 @@ def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) ->
 
     graph, split = classifier.graph_, classifier.split_
     explanation = explain(classifier, None, graph.node_ids.to_numpy()[shown])
-    picked, others = strongest(explanation, TOP)
+    picked, terms = strongest(explanation, TOP)
     where = graph.positions(explanation.neighbours[picked[picked >= 0]])
     place = np.full(graph.num_nodes, -1)
     place[shown] = np.arange(len(shown))
@@ -129,7 +129,7 @@ def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) ->
         probabilities=np.rint(1e4 * np.take_along_axis(P[shown], classes, axis=1)),
         neighbours=neighbours,
         degree=np.diff(explanation.pointer),
-        terms=_terms(explanation, picked, others),
+        terms=terms,
         words=[_reasons(explanation, i) for i in range(len(shown))],
     )
 
@@ -140,31 +140,19 @@ def _reasons(explanation: Explanation, i: int) -> str:
     return " ".join(islice(sentences(explanation, i), said, None))
 
 
-def strongest(explanation: Explanation, top: int) -> tuple[np.ndarray, np.ndarray]:
+def strongest(of: Explanation, top: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the `top` neighbours of each node that say most, [s, top], -1 = no more; and what
-    the others say together, [s]."""
-    margin = _margins(explanation, explanation.contributions, explanation.owner)
-    owner, s = explanation.owner, len(explanation)
+    there is to say: own prior, walks that return, those neighbours, all the others, [s, 3 + top].
+    """
+    owner, s, everyone = of.owner, len(of), np.arange(len(of))
+    margin = of.margin(of.contributions, owner)
     order = np.lexsort((-np.abs(margin), owner))
-    rank = np.arange(len(order)) - explanation.pointer[owner[order]]
-    kept = rank < top
+    rank = np.arange(len(order)) - of.pointer[owner[order]]
+    first = rank < top
     picked = np.full((s, top), -1)
-    picked[owner[order[kept]], rank[kept]] = order[kept]
-    rest = order[~kept]
-    return picked, np.bincount(owner[rest], margin[rest], minlength=s)
-
-
-def _terms(explanation: Explanation, picked: np.ndarray, others: np.ndarray) -> np.ndarray:
-    everyone = np.arange(len(explanation))
-    margin = _margins(explanation, explanation.contributions, explanation.owner)
+    picked[owner[order[first]], rank[first]] = order[first]
+    rest = order[~first]
+    others = np.bincount(owner[rest], margin[rest], minlength=s)
     through = np.where(picked >= 0, np.append(margin, 0.0)[picked], 0.0)
-    own = _margins(explanation, explanation.prior, everyone)
-    returning = _margins(explanation, explanation.returning, everyone)
-    return np.column_stack([own, returning, through, others])
-
-
-def _margins(explanation: Explanation, terms: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """What each row of terms [r, c] says for the class of its node before the runner-up, [r]."""
-    rows = np.arange(len(terms))
-    for_it = terms[rows, explanation.predicted[owner]]
-    return for_it - terms[rows, explanation.runner_up[owner]]
+    own, returning = of.margin(of.prior, everyone), of.margin(of.returning, everyone)
+    return picked, np.column_stack([own, returning, through, others])

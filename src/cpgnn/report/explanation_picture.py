@@ -8,9 +8,9 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from cpgnn.errors import must_be
-from cpgnn.explanation.bars import Bar, bars
 from cpgnn.explanation.explanation import Explanation
-from cpgnn.explanation.sentences import percent
+from cpgnn.explanation.terms import Term, terms
+from cpgnn.formatting import shortened, signed, whole_percent
 from cpgnn.io.places import wrong
 from cpgnn.report.plots import BAR, BEST, INK, figure, save
 
@@ -30,7 +30,7 @@ def check_picture(path: Path, nodes: int) -> None:
 def draw_explanation(of: Explanation, path: Path, top: int = 10) -> None:
     """Writes a PNG or SVG whose description is `alternative_text`."""
     check_picture(path, len(of))
-    panels = [bars(of, i, top) for i in range(len(of))]
+    panels = [terms(of, i, top) for i in range(len(of))]
     heights = [len(panel) + 2.5 for panel in panels]
     picture = figure(8, 0.32 * sum(heights))
     axes = picture.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -44,32 +44,31 @@ def draw_explanation(of: Explanation, path: Path, top: int = 10) -> None:
 
 def alternative_text(of: Explanation, i: int, top: int = 10) -> str:
     """What the picture of the i-th node shows, for those who do not see it."""
-    listed = "; ".join(f"{_title(bar)} {bar.margin:+.2f}" for bar in bars(of, i, top))
+    listed = "; ".join(f"{_title(term)} {signed(term.margin)}" for term in terms(of, i, top))
     return f"Bar chart. {_verdict(of, i)} Terms: {listed}."
 
 
 def _verdict(of: Explanation, i: int) -> str:
-    best, second = (of.class_names[j] for j in (of.predicted[i], of.runner_up[i]))
-    share = percent(of.probabilities[i, of.predicted[i]])
-    return f"{_short(of.node_ids[i])}: why {_short(best)} ({share}) rather than {_short(second)}."
+    best, second = _two_best(of, i)
+    share = whole_percent(of.probabilities[i, of.predicted[i]])
+    return f"{_short(of.node_ids[i])}: why {best} ({share}) rather than {second}."
 
 
-def _title(bar: Bar) -> str:
-    return f"{_short(bar.name)} (like {_short(bar.looks_like)})" if bar.looks_like else bar.name
+def _title(term: Term) -> str:
+    return f"{_short(term.name)} (like {_short(term.looks_like)})" if term.looks_like else term.name
 
 
-def _draw(axes: Axes, of: Explanation, i: int, panel: list[Bar]) -> None:
-    margins = [bar.margin for bar in panel]
+def _draw(axes: Axes, of: Explanation, i: int, panel: list[Term]) -> None:
+    margins = [term.margin for term in panel]
     colors = [BEST if margin < 0 else BAR for margin in margins]
     drawn = axes.barh(range(len(panel)), margins, color=colors)
-    labels = [f"{margin:+.2f}" for margin in margins]
-    axes.bar_label(drawn, labels, padding=4, fontsize=8, color=INK)
+    axes.bar_label(drawn, list(map(signed, margins)), padding=4, fontsize=8, color=INK)
     axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_yticks(range(len(panel)), [_title(bar) for bar in panel], fontsize=8)
+    axes.set_yticks(range(len(panel)), [_title(term) for term in panel], fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.15)
     title = axes.set_title(_verdict(of, i), fontsize=10, color=INK, loc="left")
-    best, second = (_short(of.class_names[j]) for j in (of.predicted[i], of.runner_up[i]))
+    best, second = _two_best(of, i)
     below = axes.set_xlabel(f"← for {second}      for {best} →", fontsize=8)
     for text in (title, below, *axes.get_yticklabels()):
         text.set_parse_math(False)  # a '$' in a name is a '$'
@@ -78,6 +77,10 @@ def _draw(axes: Axes, of: Explanation, i: int, panel: list[Bar]) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
+def _two_best(of: Explanation, i: int) -> tuple[str, str]:
+    best, second = (_short(of.class_names[j]) for j in (of.predicted[i], of.runner_up[i]))
+    return best, second
+
+
 def _short(name: object) -> str:
-    text = str(name)
-    return text if len(text) <= 30 else f"{text[:29]}…"
+    return shortened(name, 30)

@@ -11,8 +11,8 @@ from PIL import Image
 
 from cpgnn import Explanation, explain
 from cpgnn.errors import InputError
-from cpgnn.explanation.bars import bars
-from cpgnn.explanation.picture import alternative_text, draw_explanation
+from cpgnn.explanation.terms import terms
+from cpgnn.report.explanation_picture import alternative_text, draw_explanation
 from toys import random_model, toy
 
 NAMES = ["$x^$", "<script>alert(1)</script>", "a" * 500, "naïve", "节点", "&amp;", *"ghijkl"]
@@ -32,8 +32,8 @@ def test_png_with_its_description(tmp_path):
         text = picture.text["Description"]
     assert text == " ".join(alternative_text(made, i, 3) for i in range(2))
     for i in range(2):
-        for bar in bars(made, i, 3):
-            assert f"{bar.margin:+.2f}" in text
+        for term in terms(made, i, 3):
+            assert f"{term.margin:+.2f}" in text
 
 
 def test_svg_survives_any_name(tmp_path):

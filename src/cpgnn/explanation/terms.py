@@ -1,0 +1,53 @@
+"""The terms of one explanation, the weightiest one by one: what terminal and picture draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpgnn.formatting import count
+
+if TYPE_CHECKING:
+    from cpgnn.explanation.explanation import Explanation
+
+OWN, ECHO = "its own prior", "its own prior, echoed back"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of the logits, and how much it speaks for the node's class before the runner-up."""
+
+    name: str
+    margin: float
+    kind: str = "sum"
+    """ "prior", "neighbour", "returning", or "sum" of several terms."""
+    looks_like: str = ""
+    label: str = ""
+    weight: float | None = None
+
+
+def terms(of: Explanation, i: int, top: int) -> list[Term]:
+    """Prior, the `top` weightiest neighbours, the other ones together, the echo; they add up."""
+    names = (*of.class_names, "")
+    own = float(of.margin(of.prior[i], i))
+    listed = [Term(OWN, own, "prior", names[int(of.prior[i].argmax())])]
+    first = of.of(i).start
+    margins = of.margin(of.contributions[of.of(i)], i)
+    order = np.argsort(-np.abs(margins), kind="stable")
+    for row in order[:top]:
+        at = first + int(row)
+        like, label = names[of.looks_like[at]], names[of.neighbour_labels[at]]
+        name, weight = str(of.neighbours[at]), float(of.weights[at])
+        listed.append(Term(name, float(margins[row]), "neighbour", like, label, weight))
+    if len(order) > top:
+        listed.append(Term(others(len(order) - top), float(margins[order[top:]].sum())))
+    if of.num_layers > 1:
+        listed.append(Term(ECHO, float(of.margin(of.returning[i], i)), "returning"))
+    return listed
+
+
+def others(number: int) -> str:
+    """ "the other neighbour", "the other 12 neighbours"."""
+    return "the other neighbour" if number == 1 else f"the other {count(number, 'neighbour')}"

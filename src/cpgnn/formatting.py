@@ -1,0 +1,62 @@
+"""Numbers and names as people read them: one rule each for terminal, page and sentences."""
+
+from __future__ import annotations
+
+import math
+
+LONGEST = 40
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A score or a share: "73.2 %"; "–" where there is none."""
+    return "–" if math.isnan(share) else f"{100 * share:.{digits}f} %"
+
+
+def between(low: float, high: float, digits: int = 1) -> str:
+    """The ends of an interval: "70.1–76.3 %"."""
+    if math.isnan(low) or math.isnan(high):
+        return "–"
+    return f"{100 * low:.{digits}f}–{percent(high, digits)}"
+
+
+def whole_percent(share: float) -> str:
+    """Where edges lead, in sentences: "71 %", but never 0 % or 100 % of what is neither."""
+    if 0 < share < 0.01:
+        return "under 1 %"
+    if 0.99 < share < 1:
+        return "over 99 %"
+    return percent(share, 0)
+
+
+def probability(p: float) -> str:
+    """Of one node: "97.31 %", "> 99.99 %", "< 0.01 %"."""
+    hundredths = round(1e4 * p)
+    if hundredths in (0, 10_000):
+        return "> 99.99 %" if hundredths else "< 0.01 %"
+    return percent(p, 2)
+
+
+def signed(margin: float) -> str:
+    """How much a term speaks for or against: "+1.28"."""
+    return f"{margin:+.2f}"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """ "1 node", "2,000 nodes"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def shortened(name: object, longest: int = LONGEST) -> str:
+    """A name, cut where it would fill a line."""
+    text = str(name)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def quoted(name: object) -> str:
+    """ "“fraud”", in the middle of a sentence."""
+    return f"“{shortened(name)}”"
+
+
+def edges_lead(weighted: bool) -> tuple[str, str]:
+    """What a share of edges is a share of, and its verb: of a weighted graph, of the weight."""
+    return ("edge weight", "leads") if weighted else ("edges", "lead")

@@ -1,0 +1,35 @@
+"""One number, one rounding."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from cpgnn.formatting import between, count, percent, probability, quoted, whole_percent
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (percent(0.7325), "73.2 %"),
+        (percent(math.nan), "–"),
+        (between(0.701, 0.7634), "70.1–76.3 %"),
+        (between(math.nan, math.nan), "–"),
+        (between(0.1, 0.25, 0), "10–25 %"),
+        (whole_percent(0.0), "0 %"),
+        (whole_percent(0.004), "under 1 %"),
+        (whole_percent(0.714), "71 %"),
+        (whole_percent(0.995), "over 99 %"),
+        (whole_percent(1.0), "100 %"),
+        (probability(0.97312), "97.31 %"),
+        (probability(0.999951), "> 99.99 %"),
+        (probability(0.00004), "< 0.01 %"),
+        (count(1, "node"), "1 node"),
+        (count(2000, "node"), "2,000 nodes"),
+        (count(2, "class", "classes"), "2 classes"),
+        (quoted("a" * 50), f"“{'a' * 39}…”"),
+    ],
+)
+def test_as_people_read_it(made, text):
+    assert made == text
