@@ -7,11 +7,21 @@ import pytest
 import scipy.sparse as sp
 
 from cpgnn import Graph
-from cpgnn.check.columns import BINS, _Cells, column_rates, constant_columns, given_away
+from cpgnn.check.columns import BINS, _Cells, column_rates, dealt
+from cpgnn.check.columns import constant_columns as constant
+from cpgnn.check.columns import given_away as away
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 3, 300)
 NOISE = RNG.normal(size=(300, 4))
+
+
+def constant_columns(graph):
+    return list(constant(graph))
+
+
+def given_away(graph):
+    return list(away(graph))
 
 
 def with_features(X, y=Y, sparse=False):
@@ -113,3 +123,11 @@ def test_many_values_are_cut_into_few_parts():
     first = cells.part < BINS
     order = np.argsort(X[cells.row[first], 0])
     assert (np.diff(cells.part[first][order]) >= 0).all()
+
+
+def test_every_class_is_dealt_evenly():
+    y = np.repeat([0, 1], [30, 61])
+    part = dealt(y, 3, np.random.default_rng(0))
+    counts = np.array([np.bincount(part[y == c], minlength=3) for c in (0, 1)])
+    assert (np.ptp(counts, axis=1) <= 1).all()
+    assert len(np.unique(part[:6])) > 1  # in random order

@@ -7,7 +7,7 @@ import pytest
 
 from cpgnn import Graph, Settings, Split
 from cpgnn.check import check
-from cpgnn.check.compare import LEAST_LABELS, _affordable, _folds, compare
+from cpgnn.check.compare import LEAST_LABELS, _affordable, compare
 from toys import planted
 
 
@@ -59,13 +59,6 @@ def test_test_labels_are_not_looked_at():
 def test_too_few_labels():
     graph = planted(n=100)
     assert "at least" in compare(graph, np.arange(LEAST_LABELS - 1))
-
-
-def test_folds_spread_every_class():
-    y = np.repeat([0, 1], [30, 61])
-    fold = _folds(y, np.random.default_rng(0))
-    counts = np.array([np.bincount(fold[y == c], minlength=3) for c in (0, 1)])
-    assert (np.ptp(counts, axis=1) <= 1).all()
 
 
 def test_large_neighbourhoods_leave_labels_out(monkeypatch):

@@ -44,14 +44,14 @@ def test_ids_within_the_edges():
 
 @pytest.mark.parametrize("ids", [["a", "b"], [1, 2], ["a b", "ab"]])
 def test_distinct_ids_are_fine(ids):
-    assert not similar_ids(Graph.from_edges([0], [1], node_ids=ids))
+    assert not [*similar_ids(Graph.from_edges([0], [1], node_ids=ids))]
 
 
 def test_classes_that_differ_by_case():
     (found,) = class_names(labelled("Buyer", "buyer ", "seller", "buyer "))
     assert (found.code, found.severity, found.count) == ("similar-classes", "problem", 2)
     assert found.nodes == ("0", "1", "3")
-    assert not class_names(labelled("buyer", "seller"))
+    assert not [*class_names(labelled("buyer", "seller"))]
 
 
 @pytest.mark.parametrize("name", ["?", "Unknown", "n/a", " NULL ", "not_known", "-1"])
@@ -63,4 +63,4 @@ def test_placeholders(name):
 
 @pytest.mark.parametrize("names", [("other", "0"), ("-1", "-2", "0"), ("known", "n")])
 def test_ordinary_classes_are_fine(names):
-    assert not class_names(labelled(*names))
+    assert not [*class_names(labelled(*names))]

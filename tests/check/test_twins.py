@@ -16,7 +16,7 @@ from cpgnn.check.twins import coincidences, held_out_twins, row_groups, row_hash
 
 @pytest.mark.parametrize("seed", range(5))
 def test_groups_are_equal_rows_by_brute_force(seed, monkeypatch):
-    monkeypatch.setattr("cpgnn.check.twins._CHUNK", 7)  # rows straddle the chunks
+    monkeypatch.setattr("cpgnn.check.twins.BLOCK", 7)
     rng = np.random.default_rng(seed)
     M = rng.choice([0, 0, 1, 2, -0.5], (40, 3)).astype(np.float32)
     M[0] = -0.0

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpgnn.check.columns import constant_columns, given_away
+from cpgnn.check.counted import counted
+from cpgnn.check.facts import Stats
 from cpgnn.check.finding import Finding, Severity, worst_first
-from cpgnn.check.labels import label_counts
+from cpgnn.check.labels import left_out
 from cpgnn.check.names import class_names, similar_ids
-from cpgnn.check.structure import connections, edge_rows
+from cpgnn.check.structure import edge_rows, parts
 from cpgnn.check.twins import repeated_nodes
 from cpgnn.graph import Graph
 from cpgnn.homophily import (
@@ -116,10 +118,11 @@ def check(
     border = split or _border(graph, seed)
     findings = [
         *([] if rows is None else edge_rows(graph, rows)),
-        *connections(graph),
+        *counted(Stats.of(graph), graph),
+        *parts(graph),
         *similar_ids(graph),
         *class_names(graph),
-        *label_counts(graph, split),
+        *([] if split is None or border is None else left_out(graph, split)),
         *constant_columns(graph),
         *given_away(graph),
         *([] if border is None else repeated_nodes(graph, border)),

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from cpgnn.architecture import Architecture
+from cpgnn.check.columns import dealt
 from cpgnn.classifier import Begin
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import BeliefOverflowError
@@ -79,7 +80,7 @@ def compare(
     if len(nodes) < LEAST_LABELS or len(np.unique(graph.labels[nodes])) < 2:
         return f"it needs at least {LEAST_LABELS} labels of two classes; there are {len(nodes)}"
     scaled = FeatureScaler.fit(graph)(graph)
-    fold = _folds(graph.labels[nodes], rng)
+    fold = dealt(graph.labels[nodes], FOLDS, rng)
     hits = np.zeros((2, len(nodes)), dtype=bool)
     for k in range(FOLDS):
         split = _split(graph, nodes[fold != k], seed)
@@ -113,14 +114,6 @@ def _affordable(graph: Graph, nodes: np.ndarray) -> np.ndarray:
     values = 1 if X is None else (X.nnz if sp.issparse(X) else X.size) / graph.num_nodes
     few = (reach <= MOST_FIELD) & (np.minimum(reach, graph.num_nodes) * values <= MOST_VALUES)
     return np.sort(nodes[few])
-
-
-def _folds(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A fold for each node; every class is spread evenly over them."""
-    order = np.lexsort((rng.random(len(y)), y))
-    fold = np.empty(len(y), dtype=np.int64)
-    fold[order] = np.arange(len(y)) % FOLDS
-    return fold
 
 
 def _split(graph: Graph, nodes: np.ndarray, seed: int) -> Split:

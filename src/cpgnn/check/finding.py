@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -16,7 +16,7 @@ good to know and leaves the data clean."""
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 EXAMPLES = 5
-"""Node ids that a finding names; it counts them all."""
+"""Names that a finding gives; it counts them all."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,14 @@ class Finding:
         return {**asdict(self), "nodes": list(self.nodes)}
 
 
-def worst_first(findings: list[Finding]) -> tuple[Finding, ...]:
-    """By severity; among equals those about more nodes come first."""
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """By severity; among equals, those about more nodes come first."""
     return tuple(sorted(findings, key=lambda f: (SEVERITIES.index(f.severity), -f.count)))
 
 
-def named(graph: Graph, positions: np.ndarray) -> tuple[str, ...]:
-    """The ids of the first few of these nodes."""
+def named(graph: Graph, nodes: np.ndarray) -> tuple[str, ...]:
+    """The ids of the first few of these nodes (positions, or a mask)."""
+    positions = np.flatnonzero(nodes) if nodes.dtype == bool else nodes
     return tuple(str(node) for node in graph.node_ids[positions[:EXAMPLES]])
 
 
@@ -59,8 +60,12 @@ def number(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def listed(names: list[Hashable] | list[str]) -> str:
+def listed(words: Sequence[str]) -> str:
+    """ "a, b, c and 12 more"."""
+    rest = len(words) - EXAMPLES
+    return ", ".join(words[:EXAMPLES]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def quoted(names: Iterable[object]) -> str:
     """ "'a', 'b', 'c' and 12 more"."""
-    shown = ", ".join(repr(str(name)) for name in names[:EXAMPLES])
-    rest = len(names) - EXAMPLES
-    return f"{shown} and {rest:,} more" if rest > 0 else shown
+    return listed([repr(str(name)) for name in names])

@@ -2,79 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import pandas as pd
 
-from cpgnn.check.finding import EXAMPLES, Finding, listed, named, number
+from cpgnn.check.finding import EXAMPLES, Finding, named, number, quoted
 from cpgnn.graph import Graph
 from cpgnn.io.likeness import alike, stands_for_unknown
 
 
-def similar_ids(graph: Graph) -> list[Finding]:
+def similar_ids(graph: Graph) -> Iterator[Finding]:
     """Ids that differ only by case or surrounding spaces, in one file or between two."""
     if pd.api.types.is_integer_dtype(graph.node_ids.dtype) or not graph.num_nodes:
-        return []
-    group = alike(graph.node_ids)
-    found = np.flatnonzero(group >= 0)
+        return
+    found = _like_another(graph.node_ids)
     if not len(found):
-        return []
-    found = found[np.argsort(group[found], kind="stable")]
-    lonely = np.diff(graph.adjacency.indptr)[found] == 0
-    between = (
-        f" {number(int(lonely.sum()), 'of them has', 'of them have')} no edge, so that it seems "
-        "that the files write ids differently."
-        if lonely.any()
-        else ""
+        return
+    lonely = int((np.diff(graph.adjacency.indptr)[found] == 0).sum())
+    yield Finding(
+        "problem" if lonely else "risk",
+        "similar-ids",
+        "Ids of nodes differ only by case or spaces",
+        f"{number(len(found), 'id')}, such as {quoted(graph.node_ids[found[:2]])}, count as "
+        "different nodes."
+        + (
+            f" {number(lonely, 'of them has', 'of them have')} no edge: the files seem to write "
+            "ids differently."
+            if lonely
+            else ""
+        ),
+        "Write every id the same way in all files.",
+        len(found),
+        named(graph, found),
     )
-    return [
-        Finding(
-            "problem" if lonely.any() else "risk",
-            "similar-ids",
-            "Ids of nodes differ only by case or spaces",
-            f"{number(len(found), 'id')}, such as {listed(list(graph.node_ids[found[:2]]))}, count "
-            f"as different nodes.{between}",
-            "Write every id in one way in all files.",
-            len(found),
-            named(graph, found),
-        )
-    ]
 
 
-def class_names(graph: Graph) -> list[Finding]:
+def class_names(graph: Graph) -> Iterator[Finding]:
     """Classes that differ only by case or spaces, and classes that look like "unknown"."""
-    if not graph.num_classes:
-        return []
     names = [str(name) for name in graph.class_names]
+    found = _like_another(names)
+    if len(found):
+        same = np.isin(graph.labels, found)
+        yield Finding(
+            "problem",
+            "similar-classes",
+            "Classes differ only by case or spaces",
+            f"{quoted(names[i] for i in found)} count as different classes "
+            f"({number(int(same.sum()), 'node')}).",
+            "Write every class the same way.",
+            len(found),
+            named(graph, same),
+        )
+    for name in [name for name in names if stands_for_unknown(name, names)][:EXAMPLES]:
+        nodes = np.flatnonzero(graph.labels == names.index(name))
+        yield Finding(
+            "risk",
+            "placeholder-class",
+            f"The class {name!r} looks like a stand-in for 'unknown'",
+            f"{number(len(nodes), 'node has', 'nodes have')} this label, and it would be learned "
+            "and predicted like any other class.",
+            f"If it means that the class is not known, use --unlabelled {name!r}.",
+            len(nodes),
+            named(graph, nodes),
+        )
+
+
+def _like_another(names: Iterable[object]) -> np.ndarray:
+    """Positions of the names that are like another, those that are alike side by side."""
     group = alike(names)
     found = np.flatnonzero(group >= 0)
-    findings = []
-    if len(found):
-        found = found[np.argsort(group[found], kind="stable")]
-        same = np.isin(graph.labels, found)
-        findings.append(
-            Finding(
-                "problem",
-                "similar-classes",
-                "Classes differ only by case or spaces",
-                f"{listed([names[i] for i in found])} count as different classes "
-                f"({number(int(same.sum()), 'node')}).",
-                "Write every class in one way.",
-                len(found),
-                named(graph, np.flatnonzero(same)),
-            )
-        )
-    for i in (i for i, name in enumerate(names) if stands_for_unknown(name, names)):
-        nodes = np.flatnonzero(graph.labels == i)
-        findings.append(
-            Finding(
-                "risk",
-                "placeholder-class",
-                f"The class {names[i]!r} looks like a stand-in for 'unknown'",
-                f"{number(len(nodes), 'node is', 'nodes are')} labelled so, and it would be "
-                "learned and predicted like any other class.",
-                f"If it means that the class is not known, use --unlabelled {names[i]!r}.",
-                len(nodes),
-                named(graph, nodes),
-            )
-        )
-    return findings[: EXAMPLES + 1]
+    return found[np.argsort(group[found], kind="stable")]

@@ -7,13 +7,14 @@ compared by a 64-bit hash of each: time and memory are linear in the entries.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.check.finding import Finding, named
+from cpgnn.check.finding import Finding, Severity, named
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
@@ -24,7 +25,8 @@ LEAST_TWINS = 10
 INFLATION = 0.05
 """The share of a test accuracy that may come from twins before it is a finding."""
 SAMPLE = 2000
-_CHUNK = 1 << 22
+BLOCK = 100_000
+"""Rows that are hashed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,53 +41,47 @@ class Twins:
     """Agreement of two labelled nodes drawn at random, Σ p_c²."""
 
     @property
+    def share(self) -> float:
+        return len(self.nodes) / max(self.num_held_out, 1)
+
+    @property
     def inflation(self) -> float:
         """Test accuracy that twins may contribute beyond chance."""
-        share = len(self.nodes) / max(self.num_held_out, 1)
-        return share * max(self.agreement - self.chance, 0.0) if len(self.nodes) else 0.0
+        return self.share * max(self.agreement - self.chance, 0.0) if len(self.nodes) else 0.0
 
 
-def repeated_nodes(graph: Graph, split: Split) -> list[Finding]:
+def repeated_nodes(graph: Graph, split: Split) -> Iterator[Finding]:
     """Test nodes with the neighbours, or the features, of a training node."""
-    A = graph.adjacency
+    A, X = graph.adjacency, graph.features
     neighbours = np.where(np.diff(A.indptr) >= LEAST_NEIGHBOURS, row_groups(A), -1)
-    findings = _finding(
-        graph,
-        held_out_twins(graph, split, neighbours),
-        ("problem", "twins-by-neighbours", "Test nodes repeat training nodes: same neighbours"),
-        f"exactly the same {LEAST_NEIGHBOURS} or more neighbours as",
+    found = held_out_twins(graph, split, neighbours)
+    yield from _finding(graph, found, "neighbours", "problem", f"{LEAST_NEIGHBOURS} or more ")
+    if X is not None and coincidences(X) < 1:
+        found = held_out_twins(graph, split, row_groups(X))
+        yield from _finding(graph, found, "features", "risk")
+
+
+def _finding(
+    graph: Graph, found: Twins, what: str, worst: Severity, how_many: str = ""
+) -> Iterator[Finding]:
+    many = len(found.nodes)
+    if not many:
+        return
+    serious = found.inflation >= INFLATION and many >= LEAST_TWINS
+    yield Finding(
+        worst if serious else "note",
+        f"twins-by-{what}",
+        f"{'Test' if serious else 'A few test'} nodes repeat training nodes: same {what}",
+        f"{many:,} of {found.num_held_out:,} test nodes ({found.share:.1%}) have exactly the same "
+        f"{how_many}{what} as a training node; {found.agreement:.0%} of them also have its class "
+        f"(by chance: {found.chance:.0%}). Up to {100 * found.inflation:.1f} points of a test "
+        "accuracy may be memory, not skill.",
+        "Remove duplicates, or keep each group of twins on one side of the split."
+        if serious
+        else "Nothing; remove them if they are the same thing recorded twice.",
+        many,
+        named(graph, found.nodes),
     )
-    if graph.features is not None and coincidences(graph.features) < 1:
-        findings += _finding(
-            graph,
-            held_out_twins(graph, split, row_groups(graph.features)),
-            ("risk", "twins-by-features", "Test nodes repeat training nodes: same features"),
-            "exactly the same features as",
-        )
-    return findings
-
-
-def _finding(graph: Graph, found: Twins, kind: tuple[Any, str, str], what: str) -> list[Finding]:
-    if not len(found.nodes):
-        return []
-    serious = found.inflation >= INFLATION and len(found.nodes) >= LEAST_TWINS
-    severity, code, title = kind
-    return [
-        Finding(
-            severity if serious else "note",
-            code,
-            title if serious else title.replace("Test nodes repeat", "A few test nodes repeat"),
-            f"{len(found.nodes):,} of {found.num_held_out:,} test nodes "
-            f"({len(found.nodes) / found.num_held_out:.1%}) have {what} a training node; "
-            f"{found.agreement:.0%} of them also its class (by chance: {found.chance:.0%}). Up to "
-            f"{100 * found.inflation:.1f} points of a test accuracy may be memory, not skill.",
-            "Remove duplicates, or keep each group of twins on one side of the split."
-            if serious
-            else "Nothing; remove them if they are the same thing recorded twice.",
-            len(found.nodes),
-            named(graph, found.nodes),
-        )
-    ]
 
 
 def held_out_twins(graph: Graph, split: Split, group: np.ndarray) -> Twins:
@@ -93,56 +89,37 @@ def held_out_twins(graph: Graph, split: Split, group: np.ndarray) -> Twins:
     y, c = graph.labels, graph.num_classes
     train = split.train[(group[split.train] >= 0) & (y[split.train] >= 0)]
     test = split.test[y[split.test] >= 0]
-    shared, where = np.unique(group[train], return_inverse=True)
-    votes = sp.coo_array((np.ones(len(train)), (where, y[train])), shape=(len(shared), c)).tocsr()
-    at = np.minimum(np.searchsorted(shared, group[test]), max(len(shared) - 1, 0))
-    has_twin = (shared[at] == group[test]) if len(shared) else np.zeros(len(test), dtype=bool)
-    nodes, at = test[has_twin], at[has_twin]
-    majority = np.asarray(votes.argmax(axis=1)).ravel() if len(shared) else np.empty(0)
-    agreement = float((majority[at] == y[nodes]).mean()) if len(nodes) else float("nan")
+    ones = np.ones(len(train))
+    votes = sp.coo_array((ones, (group[train], y[train])), shape=(group.max() + 1, c)).tocsr()
+    voted = np.isin(group[test], group[train])
+    nodes = test[voted]
+    agreement = float("nan")
+    if len(nodes):
+        majority = np.asarray(votes[group[nodes]].argmax(axis=1)).ravel()
+        agreement = float((majority == y[nodes]).mean())
     p = np.bincount(y[y >= 0], minlength=c) / max((y >= 0).sum(), 1)
     return Twins(nodes, len(test), agreement, float((p**2).sum()))
 
 
 def row_groups(M: np.ndarray | sp.csr_array) -> np.ndarray:
     """A number for every row, int64 [n]: equal for equal rows; -1 for rows of zeros."""
-    hashes = row_hashes(M)
+    blocks = [row_hashes(M[start : start + BLOCK]) for start in range(0, M.shape[0], BLOCK)]
+    hashes = np.concatenate([*blocks, np.empty(0, dtype=np.uint64)])
     _, group = np.unique(hashes, return_inverse=True)
     return np.where(hashes == 0, -1, group)
 
 
 def row_hashes(M: np.ndarray | sp.csr_array) -> np.ndarray:
-    """uint64 [n]: the sum of a hash of (column, value) over the entries that are not 0."""
-    if not sp.issparse(M):
-        total = np.zeros(len(M), dtype=np.uint64)
-        for j in range(M.shape[1]):
-            total += _mixed(np.full(len(M), j), M[:, j])
-        return total
-    return _sparse_hashes(M)
+    """uint64 [n]: the sum, modulo 2^64, of a hash of (column, value) over the non-zero entries."""
+    S = sp.csr_array(M, dtype=np.float32, copy=True)
+    S.eliminate_zeros()
+    S.data = pd.util.hash_array(_keys(S.indices, S.data))
+    return S @ np.ones(S.shape[1], dtype=np.uint64)
 
 
-def _sparse_hashes(M: Any) -> np.ndarray:
-    bounds = np.asarray(M.indptr, dtype=np.int64)
-    nothing = np.zeros(1, dtype=np.uint64)
-    total = np.zeros(M.shape[0], dtype=np.uint64)
-    for start in range(0, M.nnz, _CHUNK):
-        stop = min(start + _CHUNK, M.nnz)
-        sums = np.concatenate([nothing, _mixed(M.indices[start:stop], M.data[start:stop])])
-        np.cumsum(sums, out=sums)  # wraps around, and so do the differences of two sums
-        low, high = np.clip(bounds[:-1], start, stop), np.clip(bounds[1:], start, stop)
-        total += sums[high - start] - sums[low - start]
-    return total
-
-
-def _mixed(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """A well-mixed uint64 for every (column, value); 0 where the value is 0."""
-    bits = np.asarray(values, dtype=np.float32) + np.float32(0)  # -0 becomes 0
-    z = (columns.astype(np.uint64) << np.uint64(32)) | bits.view(np.uint32).astype(np.uint64)
-    z += np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-    z ^= z >> np.uint64(31)
-    return np.where(bits == 0, np.uint64(0), z)
+def _keys(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A uint64 for every (column, float32 value)."""
+    return (columns.astype(np.uint64) << np.uint64(32)) | values.view(np.uint32)
 
 
 def coincidences(X: np.ndarray | sp.csr_array) -> float:
@@ -151,18 +128,12 @@ def coincidences(X: np.ndarray | sp.csr_array) -> float:
     n · Π_j Σ_v p_jv², with p_jv the share of value v in column j of a sample of rows. At 1 or
     more (few columns, few values) equal rows are nothing special.
     """
-    n = X.shape[0]
-    rows = np.random.default_rng(0).permutation(n)[:SAMPLE]
-    S = sp.csc_array(X[np.sort(rows)])
+    rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:SAMPLE])
+    S = sp.coo_array(X[rows].astype(np.float32))
     S.eliminate_zeros()
-    m = len(rows)
-    column = np.repeat(np.arange(S.shape[1]), np.diff(S.indptr))
-    _, first, times = np.unique(
-        (column.astype(np.uint64) << np.uint64(32)) | S.data.view(np.uint32).astype(np.uint64),
-        return_index=True,
-        return_counts=True,
-    )
-    same = np.bincount(column[first], (times / m) ** 2, minlength=S.shape[1])
-    same += (1 - np.diff(S.indptr) / m) ** 2
+    keys, times = np.unique(_keys(S.col, S.data), return_counts=True)
+    m, F = len(rows), X.shape[1]
+    zero = 1 - np.bincount(S.col, minlength=F) / m
+    same = zero**2 + np.bincount(keys >> np.uint64(32), (times / m) ** 2, minlength=F)
     with np.errstate(divide="ignore"):
-        return float(n * np.exp(np.log(same).sum()))
+        return float(X.shape[0] * np.exp(np.log(same).sum()))

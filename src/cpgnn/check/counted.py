@@ -1,0 +1,142 @@
+"""Findings that counts alone can tell, for a graph of any size: degrees, self-loops, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from cpgnn.check.facts import Stats
+from cpgnn.check.finding import Finding, listed, named, number, quoted
+from cpgnn.graph import Graph
+
+HUB_DEGREE, HUB_FACTOR = 100, 20
+"""A hub has at least this many neighbours, and so many times the median."""
+RARE = 10
+"""A class with fewer labelled nodes is rare: a fifth of them is one or two nodes to test on."""
+
+
+def counted(stats: Stats, graph: Graph | None = None) -> Iterator[Finding]:
+    """Self-loops, isolated nodes, hubs; missing, empty and rare classes; unlabelled nodes.
+
+    With the `graph` that the numbers are of, findings also name a few nodes.
+    """
+
+    def names(which: Callable[[Graph], np.ndarray]) -> tuple[str, ...]:
+        return () if graph is None else named(graph, which(graph))
+
+    if loops := stats.self_loops:
+        yield Finding(
+            "note",
+            "self-loops",
+            "Some nodes have an edge to themselves",
+            f"{number(loops, 'node has', 'nodes have')} a self-loop. Self-loops are set aside.",
+            "Nothing, unless an edge to itself says something: then make it a feature.",
+            loops,
+            names(lambda graph: graph.self_loops),
+        )
+    if alone := stats.isolated:
+        blind = not stats.features
+        yield Finding(
+            "risk" if blind else "note",
+            "isolated-nodes",
+            "Some nodes have no edge to another node",
+            f"{number(alone, 'node has', 'nodes have')} no neighbour. "
+            + (
+                "Without features, all that is known about them is how frequent the classes are."
+                if blind
+                else "The graph says nothing about them; their features alone decide."
+            ),
+            "Check that their ids are written as in the edges. "
+            + ("If they are, leave them out or add features." if blind else "If so, leave them."),
+            alone,
+            names(lambda graph: _num_neighbours(graph) == 0),
+        )
+    yield from _hubs(stats, names)
+    yield from _classes(stats, names)
+
+
+Names = Callable[[Callable[[Graph], np.ndarray]], tuple[str, ...]]
+
+
+def _num_neighbours(graph: Graph) -> np.ndarray:
+    return np.diff(graph.adjacency.indptr)
+
+
+def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
+    median = stats.degree_quantile(0.5, isolated=False)
+    least = max(HUB_DEGREE, HUB_FACTOR * median)
+    hubs = stats.degrees[stats.degrees[:, 0] >= least]
+    if not len(hubs):
+        return
+    many, largest = int(hubs[:, 1].sum()), int(hubs[-1, 0])
+    held = hubs.prod(axis=1).sum() / stats.degrees.prod(axis=1).sum()
+
+    def highest(graph: Graph) -> np.ndarray:
+        return np.argsort(-_num_neighbours(graph), kind="stable")[:many]
+
+    yield Finding(
+        "note",
+        "hubs",
+        "A few nodes have very many neighbours",
+        f"{number(many, 'node has', 'nodes have')} at least {least:,.0f} neighbours (the median is "
+        f"{median:g}, the largest {largest:,}) and hold {held:.0%} of all edge ends.",
+        "Check that they are real nodes and no stand-in such as 'unknown'. If training overflows "
+        "or is unstable, try --normalization sym.",
+        many,
+        names(highest),
+    )
+
+
+def _classes(stats: Stats, names: Names) -> Iterator[Finding]:
+    sizes, labelled = stats.class_sizes, stats.labelled
+    if (sizes > 0).sum() < 2:
+        got = f"only {stats.class_names[int(sizes.argmax())]!r}" if labelled else "no class at all"
+        yield Finding(
+            "problem",
+            "no-classes",
+            "There are not two classes to tell apart",
+            f"The labels name {got}.",
+            "Label nodes of at least two classes (--labels).",
+            labelled,
+            names(lambda graph: graph.labels >= 0),
+        )
+        return
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty):
+        yield Finding(
+            "risk",
+            "empty-classes",
+            "Some classes have no labelled node",
+            f"{quoted(stats.class_names[i] for i in empty)}: they cannot be learned, but take part "
+            "in the probabilities.",
+            "Label some of their nodes, or leave these classes out.",
+            len(empty),
+        )
+    rare = np.flatnonzero((sizes > 0) & (sizes < RARE))
+    if len(rare):
+        rare = rare[np.argsort(sizes[rare], kind="stable")]
+        single = sizes[rare[0]] < 2
+        yield Finding(
+            "problem" if single else "risk",
+            "rare-classes",
+            "Some classes have very few labelled nodes",
+            f"{number(len(rare), 'class', 'classes')} with fewer than {RARE}: "
+            f"{listed([f'{stats.class_names[i]!r} ({sizes[i]})' for i in rare])}. They can hardly "
+            "be learned, and their scores say little"
+            + ("; one labelled node cannot both teach and test." if single else "."),
+            "Label more of their nodes, merge them with other classes, or leave them out. "
+            "--class-weight balanced gives them more weight.",
+            len(rare),
+            names(lambda graph: np.isin(graph.labels, rare)),
+        )
+    if unknown := stats.nodes - labelled:
+        yield Finding(
+            "note",
+            "unlabelled-nodes",
+            "Some nodes have no label",
+            f"{unknown:,} of {stats.nodes:,} nodes. Their classes are predicted.",
+            "Nothing: that is what the model is for.",
+            unknown,
+            names(lambda graph: graph.labels < 0),
+        )
