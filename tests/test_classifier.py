@@ -626,3 +626,9 @@ def test_a_prior_given_as_a_function_keeps_its_seed(graph):
     custom = CPGNNClassifier(make, 1, seed=3, epochs=12, pretrain_epochs=8).fit(graph)
     built_in = CPGNNClassifier("mlp", 1, seed=3, **FAST).fit(graph)
     np.testing.assert_array_equal(custom.predict_proba(), built_in.predict_proba())
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 0.5])
+def test_a_seed_that_not_every_generator_takes_is_refused(seed):
+    with pytest.raises(InputError, match="'seed' must be"):
+        CPGNNClassifier(seed=seed).check_params()

@@ -19,7 +19,14 @@ from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.loop import Observer
 from cpgnn.engine.scaling import FeatureScaler, match_names
-from cpgnn.errors import BeliefOverflowError, InputError, NotInductiveError, must_be
+from cpgnn.errors import (
+    LARGEST_SEED,
+    BeliefOverflowError,
+    InputError,
+    NotInductiveError,
+    check_count,
+    must_be,
+)
 from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature, softmax
 from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.graph import Graph
@@ -194,6 +201,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.prior, str) and self.prior != "auto":
             replace(like, prior=cast(PriorKind, self.prior))
         check_share("'validation'", self.validation)
+        check_count("'seed'", self.seed, least=0, most=LARGEST_SEED)
 
     def _like(self) -> Architecture:
         return Architecture(

@@ -39,12 +39,18 @@ def notify(notice: str) -> None:
     warnings.warn(notice, GraphNotice, stacklevel=level)
 
 
-def check_count(what: str, count: object, *, least: int) -> None:
-    """Raises unless `count` is a whole number of at least `least`."""
+LARGEST_SEED = 2**63 - 1
+"""What torch, NumPy and Spark all take."""
+
+
+def check_count(what: str, count: object, *, least: int, most: int | None = None) -> None:
+    """Raises unless `count` is a whole number of at least `least`, and at most `most`."""
     if not isinstance(count, Integral):
         raise must_be(what, "be a whole number", repr(count))
     if count < least:
         raise must_be(what, f"be at least {least}", count)
+    if most is not None and int(count) > most:
+        raise must_be(what, f"be at most {most}", count)
 
 
 def must_be(what: str, must: str, got: object, hint: str = "") -> InputError:

@@ -18,7 +18,7 @@ def check(
         typer.Option("--compare/--no-compare", help="Train briefly with and without the graph."),
     ] = True,
     form: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
-    seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
+    seed: opt.Seed = 0,
     unlabelled: opt.Unlabelled = None,
     strict_ids: opt.StrictIds = False,
     impute: opt.Impute = None,

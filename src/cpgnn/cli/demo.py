@@ -14,7 +14,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the picture and the report.")] = Path(
         "demo"
     ),
-    seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
+    seed: opt.Seed = 0,
     threads: opt.Threads = None,
 ) -> None:
     """See it work: CPGNN beside an MLP and a GCN on an example."""

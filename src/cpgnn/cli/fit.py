@@ -31,7 +31,7 @@ def fit(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Epochs in all, a fifth of them pretraining.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
+    seed: opt.Seed = 0,
     test: Annotated[
         float | None, typer.Option(help="Share of the labels held out for the scores; 0.2.")
     ] = None,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from cpgnn.cli import options as opt
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -36,7 +38,7 @@ def generate(
         typer.Option(help="gaussian, none, ogbn-products, or an .npz with features and labels."),
     ] = "gaussian",
     npz: Annotated[bool, typer.Option("--npz", help="Write one graph.npz, no tables.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 0,
+    seed: opt.Seed = 0,
 ) -> None:
     """Generate a labelled graph with a given homophily."""
     from cpgnn.cli.printing import print_notices

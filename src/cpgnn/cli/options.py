@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from cpgnn.errors import LARGEST_SEED
+
 if TYPE_CHECKING:
     from typing import Literal
 
@@ -33,7 +35,10 @@ Impute = Annotated[
     str | None, typer.Option(help="'median': fill missing feature cells with column medians.")
 ]
 OneHot = Annotated[bool, typer.Option("--one-hot", help="Turn text columns into 0/1 columns.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads to compute with.")]
+Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Threads to compute with.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of everything that is random.")
+]
 
 
 SHARED_WORK = 2_000_000

@@ -13,7 +13,7 @@ def reproduce(
     methods: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
     datasets: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
     splits: Annotated[str, typer.Option(help="Only these, e.g. 0,1,2.")] = "",
-    workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes, one thread each.")] = 2,
     results: Annotated[Path, typer.Option(help="Folder of result lines.")] = Path("results"),
 ) -> None:
     """Run an experiment of the paper; goes on where it stopped."""
