@@ -21,7 +21,7 @@ from cpgnn import CPGNNClassifier
 from cpgnn.check.facts import Stats
 from cpgnn.io import LoadedGraph
 from cpgnn.run.fit import train_run
-from cpgnn.run.folder import predictions
+from cpgnn.run.predictions import predictions
 from cpgnn.spark import Packed, fit, predict, stats, write_parquet
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.session import session

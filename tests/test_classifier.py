@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -461,7 +462,7 @@ def test_beliefs_that_overflow_at_prediction_are_not_nan(graph, split):
     with torch.no_grad():
         fitted.model_.H_bar.mul_(1e20)
     with pytest.raises(BeliefOverflowError, match=r"must be finite\. .* K = 3\. Try normaliz"):
-        fitted.predict_proba()
+        fitted.predict_proba(replace(graph))
 
 
 def test_hard_graphs_fit_without_nan():
@@ -496,11 +497,11 @@ class OnRows(CPGNNClassifier):
         check_classification_targets(y)
         return super().fit(Graph.from_edges([], [], features=X), y)
 
-    def logits(self, X=None):
+    def prediction(self, X=None):
         check_is_fitted(self)
         if X is not None and not isinstance(X, Graph):
             X = self._isolated(X)
-        return super().logits(X)
+        return super().prediction(X)
 
     def score(self, X, y):
         return super().score(self._isolated(X), y)

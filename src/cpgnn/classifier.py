@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +41,24 @@ from cpgnn.training import estimated_compatibility, train
 TRIAL_COLUMNS = ["candidate", "score", "mean", "note"]
 Begin = Callable[[str, int], Observer | None]
 """Told of every piece of training (its name, its epochs at most); may return an observer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What a fitted model says about the n nodes of a graph; computed once, read by everybody."""
+
+    graph: Graph
+    """Features in the order of the fit."""
+    scaled: Graph
+    """The same as the network was fed with it."""
+    logits: np.ndarray
+    """[n, c]: B̄^(K) + 1/c, or the prior's where K is 0."""
+    temperature: float
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:
+        """softmax(logits / T), float64 [n, c]."""
+        return softmax(self.logits, self.temperature)
 
 
 class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -125,6 +144,9 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
         self.device = device
 
+    _own: Prediction | None = None
+    """About the fitted graph, once asked for."""
+
     # -- fitting ------------------------------------------------------------------------------
 
     def fit(
@@ -154,6 +176,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _check_classes(graph, split)
         self.scaler_ = scaler or FeatureScaler.fit(graph, settings.feature_scaling)
         scaled = self.scaler_(graph)
+        self._own = None  # what an earlier fit said
         begin = begin or (lambda name, epochs: None)
         held = split.val[:0]
         if self.calibrate:
@@ -190,7 +213,10 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.initial_compatibility_ is None and model.num_layers == 0
         ):  # asked for from the start
             self.initial_compatibility_ = estimated_compatibility(model, scaled, split, settings)
-        self._calibrate(held)
+        self._own = self._predicted(graph, scaled, 1.0)
+        self.calibration_, self.temperature_ = held, 1.0
+        if len(held):  # these nodes neither trained the weights nor chose the epoch
+            self.temperature_ = fit_temperature(self._own.logits[held], graph.labels[held])
         self._read_compatibility()
         return self
 
@@ -284,23 +310,17 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.edge_frequency_interval_ = self.edge_frequency_interval()
         self.edge_frequency_ = self.edge_frequency_interval_.share
 
-    def _calibrate(self, nodes: np.ndarray) -> None:
-        """T from nodes that neither trained the weights nor chose the epoch."""
-        self.calibration_, self.temperature_ = nodes, 1.0
-        if len(nodes):
-            self.temperature_ = fit_temperature(self.logits()[nodes], self.graph_.labels[nodes])
-
     def edge_frequency_interval(
         self, confidence: float = CONFIDENCE, *, seed: int = 0
     ) -> EdgeFrequency:
         """`edge_frequency_` with intervals at another confidence; nothing is trained."""
-        graph = self._acceptable(None)
+        own = self.prediction()
         return edge_frequency_interval(
-            graph.adjacency,
-            graph.labels,
+            own.graph.adjacency,
+            own.graph.labels,
             self.split_.train,
             self.split_.val,
-            self.predict_proba(),
+            own.probabilities,
             initial=self.initial_compatibility_,
             confidence=confidence,
             seed=seed,
@@ -308,29 +328,46 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- predicting -----------------------------------------------------------------------------
 
-    def logits(self, graph: Graph | None = None) -> np.ndarray:
-        """Logits [n, c] of every node: B̄^(K) + 1/c, or the prior's where K is 0."""
+    def prediction(self, graph: Graph | None = None) -> Prediction:
+        """Everything the model says about a graph; about the fitted one it is asked only once, so
+        weights changed by hand are seen by a copy of the graph."""
         check_is_fitted(self, "model_")
-        graph = self._acceptable(graph)
+        own = graph is None or graph is getattr(self, "graph_", None)
+        if own and self._own is not None:
+            if self._own.temperature != self.temperature_:
+                self._own = replace(self._own, temperature=self.temperature_)
+            return self._own
+        graph = self._acceptable(None if own else graph)
+        made = self._predicted(graph, self.scaler_(graph), self.temperature_)
+        if own:
+            self._own = made
+        return made
+
+    def _predicted(self, graph: Graph, scaled: Graph, temperature: float) -> Prediction:
+        """One forward pass over all nodes."""
         self.model_.eval()
         with torch.no_grad():
-            logits = self.model_(self.scaler_(graph)).cpu().numpy()
+            logits = self.model_(scaled).cpu().numpy()
         if not np.isfinite(logits).all():
             raise BeliefOverflowError(
                 f"Beliefs of {int((~np.isfinite(logits)).any(axis=1).sum())} nodes must be finite. "
                 f"Got infinite ones with K = {self.num_layers_}. "
                 "Try normalization='sym' or 'row', or fewer layers."
             )
-        return logits
+        return Prediction(graph, scaled, logits, temperature)
+
+    def logits(self, graph: Graph | None = None) -> np.ndarray:
+        """Logits [n, c] of every node: B̄^(K) + 1/c, or the prior's where K is 0."""
+        return self.prediction(graph).logits.copy()
 
     def predict_proba(self, graph: Graph | None = None) -> np.ndarray:
         """softmax(logits / T): probability of every class for every node, [n, c]; without a graph,
         of the fitted one."""
-        return softmax(self.logits(graph), self.temperature_)
+        return self.prediction(graph).probabilities.copy()
 
     def predict(self, graph: Graph | None = None) -> np.ndarray:
         """The most probable class of every node, by its name."""
-        best = self.logits(graph).argmax(axis=1)
+        best = self.prediction(graph).logits.argmax(axis=1)
         return self.classes_[best]
 
     def score(self, graph: Graph, y: Any = None, sample_weight: Any = None) -> float:

@@ -18,7 +18,8 @@ from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
 from cpgnn.io import LoadedGraph
 from cpgnn.reference import gaussian_reference
-from cpgnn.run.fit import Run, train_run
+from cpgnn.run.fit import train_run
+from cpgnn.run.run import Run
 from cpgnn.splits import Split, per_class_split
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 
@@ -71,7 +72,7 @@ def run_demo(seed: int = 0, begin: Begin | None = None) -> Demo:
     assert fitted.initial_compatibility_ is not None
 
     recipe = GCN_RECIPES[-1]
-    scaled = fitted.scaler_(graph)
+    scaled = fitted.prediction().scaled
     gcn = GCN(scaled, seed=seed)
     train_baseline(gcn, scaled, split, recipe, seed=seed, observe=begin("GCN", recipe.epochs))
     accuracy = {

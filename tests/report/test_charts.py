@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cpgnn.engine.loop import Epoch
 from cpgnn.report.charts import (
     BOTTOM,
     HEIGHT,
@@ -60,7 +61,7 @@ def test_epochs_are_counted_through_both_phases():
             "compatibility_error": [np.nan, np.nan, 0.2, 0.1],
         }
     )
-    loss, accuracy, error = learning_charts(history, {"phase": 2, "epoch": 1, "score": 0.6}, "F1")
+    loss, accuracy, error = learning_charts(history, Epoch(2, 1, 0.5, 0.7, 0.6), "F1")
     assert [mark.text for mark in loss.marks] == ["propagation starts", "kept"]
     assert loss.marks[0].at == pytest.approx(LEFT + (WIDTH - LEFT - RIGHT) / 3, abs=0.1)
     assert loss.marks[1].at == pytest.approx(LEFT + (WIDTH - LEFT - RIGHT) * 2 / 3, abs=0.1)

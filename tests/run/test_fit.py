@@ -10,7 +10,7 @@ import pytest
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import recover_compatibility, sinkhorn_knopp
 from cpgnn.demo import example_graph
-from cpgnn.run.folder import history
+from cpgnn.run.fit import history
 
 
 def test_history_says_how_far_the_matrix_was_where_the_truth_is_known():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpgnn import CPGNNClassifier
-from cpgnn.run.folder import predictions
+from cpgnn.run.predictions import predictions
 from cpgnn.spark import Packed, predict
 from cpgnn.splits import Split
 from spark_files import random_files

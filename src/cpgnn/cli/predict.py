@@ -32,7 +32,8 @@ def predict(
     from cpgnn.errors import must_be
     from cpgnn.evaluation.thresholds import Flag, flagged
     from cpgnn.io import check_table_path, write_table
-    from cpgnn.run.folder import load_run, predictions
+    from cpgnn.run.folder import load_run
+    from cpgnn.run.predictions import predictions
 
     check_table_path(out)
     if edges is None and features is not None:

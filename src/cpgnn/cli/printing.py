@@ -21,7 +21,7 @@ from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.evaluation.metrics import Scored
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.graph import Graph
-from cpgnn.run.fit import Run
+from cpgnn.run.run import Run
 
 if TYPE_CHECKING:
     from cpgnn.demo import Demo

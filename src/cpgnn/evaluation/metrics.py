@@ -17,6 +17,8 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from cpgnn.engine.records import Number
+
 RESAMPLES = 400
 LEVEL = 0.95
 _Z = 1.959963984540054
@@ -26,10 +28,10 @@ _Z = 1.959963984540054
 class Scored:
     """A score, the number of nodes behind it, and the ends of its 95 % interval."""
 
-    value: float
+    value: Number
     n: int
-    low: float
-    high: float
+    low: Number
+    high: Number
 
     def as_dict(self) -> dict[str, float | int | None]:
         parts = {"value": self.value, "n": self.n, "low": self.low, "high": self.high}

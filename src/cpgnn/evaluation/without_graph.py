@@ -10,7 +10,6 @@ import torch
 
 from cpgnn.architecture import Architecture
 from cpgnn.engine.loop import Observer
-from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.metrics import Scored, difference, share
 from cpgnn.graph import Graph
 from cpgnn.settings import Settings
@@ -43,17 +42,16 @@ def graph_blind_proba(
     hidden: int = 64,
     dropout: float = 0.0,
     seed: int = 0,
-    scaler: FeatureScaler | None = None,
     observe: Observer | None = None,
 ) -> np.ndarray:
     """Probabilities [n, c] of an MLP trained as the first phase of CPGNN trains its prior.
 
     The same layers, epochs, weight decay and choice of the epoch: for the MLP prior this is what
-    phase 2 starts from. The graph must have features.
+    phase 2 starts from. The graph must have features; they are taken as they are (scale them with
+    `FeatureScaler` first).
     """
-    scaled = (scaler or FeatureScaler.fit(graph, settings.feature_scaling))(graph)
-    model = Architecture("mlp", 0, hidden=hidden, dropout=dropout).build(scaled, seed=seed)
-    train(model, scaled, split, settings.but(epochs=0), seed=seed, observe=observe)
+    model = Architecture("mlp", 0, hidden=hidden, dropout=dropout).build(graph, seed=seed)
+    train(model, graph, split, settings.but(epochs=0), seed=seed, observe=observe)
     model.eval()
     with torch.no_grad():
-        return torch.softmax(model(scaled).double(), dim=1).cpu().numpy()
+        return torch.softmax(model(graph).double(), dim=1).cpu().numpy()

@@ -88,9 +88,8 @@ class _Given:
 
 
 def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
-    logits = model.logits(graph)
-    P = softmax(logits, model.temperature_)
-    graph = model.graph_ if graph is None else graph
+    prediction = model.prediction(graph)
+    graph = prediction.graph
     names = tuple(str(name) for name in model.classes_)
     index = {name: i for i, name in enumerate(names)}
     own = np.array([*(index.get(str(name), -1) for name in graph.class_names), -1])
@@ -98,8 +97,16 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
     if graph.fingerprint() == model.nodes_:  # the nodes of the fit
         split = model.split_
         used_for[split.train], used_for[split.val], used_for[split.test] = "train", "val", "test"
-    labels, scaled = own[graph.labels], model.scaler_(graph)
-    return _Given(model.model_, scaled, names, logits, P, labels, used_for, model.edge_frequency_)
+    return _Given(
+        model.model_,
+        prediction.scaled,
+        names,
+        prediction.logits,
+        prediction.probabilities,
+        own[graph.labels],
+        used_for,
+        model.edge_frequency_,
+    )
 
 
 def _bare(network: CPGNN, graph: Graph | None) -> _Given:

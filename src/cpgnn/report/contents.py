@@ -1,4 +1,4 @@
-"""Everything a report says, gathered from a fitted model and the files of its run."""
+"""Everything a report says, gathered from a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 import cpgnn
 from cpgnn.check import Finding, check
@@ -19,6 +18,8 @@ from cpgnn.report.nodes import node_data
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
+    from cpgnn.evaluation import calibration as evaluation
+    from cpgnn.run.run import Run
 
 LISTED = 8
 """Most and least certain nodes in the lists."""
@@ -77,16 +78,13 @@ class Contents:
     """What the search box searches."""
 
 
-def gather(
-    classifier: CPGNNClassifier, metrics: dict[str, Any], history: pd.DataFrame, name: str
-) -> Contents:
-    """The report on a run: its model with its graph, metrics.json and history.csv."""
-    graph, P = classifier.graph_, classifier.predict_proba()
-    names = tuple(str(class_name) for class_name in classifier.classes_)
+def gather(run: Run, name: str) -> Contents:
+    """The report on a run; `name` is what the page calls it."""
+    classifier, graph, P = run.classifier, run.graph, run.prediction.probabilities
+    names = tuple(run.class_names)
     complete = bool((graph.labels >= 0).all())
     interval = classifier.edge_frequency_interval_
     certain, uncertain, listed_from = _extremes(classifier, P)
-    test = metrics["test"]
     propagated = [share_grid("Learned", classifier.compatibility_, names)]
     if classifier.initial_compatibility_ is not None:
         started = share_grid("Estimate it started from", classifier.initial_compatibility_, names)
@@ -94,20 +92,20 @@ def gather(
     return Contents(
         name=name,
         version=cpgnn.__version__,
-        model=metrics["model"],
-        facts=_facts(metrics, len(names)),
-        answer=answer(metrics),
+        model=run.model,
+        facts=_facts(run),
+        answer=answer(run),
         matrix=share_grid(
             "Estimated", interval.share, names, interval.low, interval.high, interval.evidence
         ),
         true_matrix=share_grid("True", compatibility_matrix(graph), names) if complete else None,
         propagated=tuple(propagated),
         optimistic=interval.optimistic,
-        confusion=confusion_grid(np.array(test["confusion"]), names) if test else None,
+        confusion=confusion_grid(run.evaluation.confusion, names) if run.evaluation else None,
         charts=learning_charts(
-            history, metrics["kept_epoch"], classifier.settings_.select_by.replace("_", " ")
+            run.history, run.kept, classifier.settings_.select_by.replace("_", " ")
         ),
-        calibration=_calibration(metrics.get("calibration")),
+        calibration=_calibration(run.calibration),
         findings=check(graph, classifier.split_, compare=False).findings,
         certain=_listed(classifier, P, certain),
         uncertain=_listed(classifier, P, uncertain),
@@ -122,18 +120,18 @@ def gather(
     )
 
 
-def _facts(metrics: dict[str, Any], num_classes: int) -> tuple[tuple[str, str], ...]:
-    labels, predicted = metrics["labelled"], metrics.get("self_trained", 0)
+def _facts(run: Run) -> tuple[tuple[str, str], ...]:
+    split, predicted = run.split, run.classifier.self_trained_
     more = (("sure predictions it learned from as well", f"{predicted:,}"),) if predicted else ()
     return (
-        ("nodes", f"{metrics['nodes']:,}"),
-        ("edges", f"{metrics['edges']:,}"),
-        ("classes", f"{num_classes:,}"),
-        ("labels to learn from", f"{labels['train']:,}"),
+        ("nodes", f"{run.graph.num_nodes:,}"),
+        ("edges", f"{run.graph.num_edges:,}"),
+        ("classes", f"{len(run.class_names):,}"),
+        ("labels to learn from", f"{len(split.train):,}"),
         *more,
-        ("to choose the epoch", f"{labels['val']:,}"),
-        ("held out for the scores", f"{labels['test']:,}"),
-        ("model", metrics["model"]),
+        ("to choose the epoch", f"{len(split.val):,}"),
+        ("held out for the scores", f"{len(split.test):,}"),
+        ("model", run.model),
     )
 
 
@@ -168,17 +166,16 @@ def _listed(
     )
 
 
-def _calibration(measured: dict[str, Any] | None) -> Calibration | None:
-    """From what metrics.json holds; nothing where no labels were held out."""
+def _calibration(measured: evaluation.Calibration | None) -> Calibration | None:
+    """Nothing where no labels were held out."""
     if measured is None:
         return None
-    before, after = (measured[key] for key in ("before", "after"))
     ideal = np.array([0.0, 1.0])
     series = [Series("ideal", "ideal", ideal, ideal)]
-    corrected = measured["calibration_nodes"] > 0
+    corrected = measured.num_nodes > 0
     if corrected:
-        series.append(_dots("before", "b", before))
-    series.append(_dots("after" if corrected else "this model", "a", after))
+        series.append(_dots("before", "b", measured.before))
+    series.append(_dots("after" if corrected else "this model", "a", measured.after))
     chart = line_chart(
         "Is it right as often as it says?",
         "Each dot: nodes of about the same certainty, and how many of them were right.",
@@ -189,16 +186,15 @@ def _calibration(measured: dict[str, Any] | None) -> Calibration | None:
     )
     return Calibration(
         chart,
-        before["expected_calibration_error"],
-        after["expected_calibration_error"],
-        measured["temperature"],
-        measured["calibration_nodes"],
-        sum(after["count"]),
+        measured.before.error,
+        measured.after.error,
+        measured.temperature,
+        measured.num_nodes,
+        int(measured.after.count.sum()),
     )
 
 
-def _dots(name: str, style: str, bins: dict[str, Any]) -> Series:
+def _dots(name: str, style: str, bins: evaluation.Reliability) -> Series:
     """The bins of a reliability diagram that hold a node."""
-    sure, right = (np.array(bins[key], dtype=float) for key in ("confidence", "accuracy"))
-    known = ~np.isnan(sure)
-    return Series(name, style, sure[known], right[known], dots=True)
+    known = ~np.isnan(bins.confidence)
+    return Series(name, style, bins.confidence[known], bins.accuracy[known], dots=True)

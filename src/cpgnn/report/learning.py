@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from cpgnn.engine.loop import Epoch
 from cpgnn.report.charts import Chart, Series, line_chart
 
 
 def learning_charts(
-    history: pd.DataFrame, kept: dict[str, Any] | None, score_name: str
+    history: pd.DataFrame, kept: Epoch | None, score_name: str
 ) -> tuple[Chart, ...]:
     """Loss, accuracy and, where the truth is known, the error of H; epochs are counted through."""
     if history.empty:
@@ -22,7 +22,7 @@ def learning_charts(
     epochs = history["epoch"].to_numpy() + np.where(phase == 2, first, 0)
     marks = [] if not first or first == len(history) else [(float(first), "propagation starts")]
     if kept is not None:
-        marks.append((kept["epoch"] + (first if kept["phase"] == 2 else 0), "kept"))
+        marks.append((kept.epoch + (first if kept.phase == 2 else 0), "kept"))
     loss, train, score = (
         history[name].to_numpy(dtype=float) for name in ("loss", "train_accuracy", "score")
     )
@@ -36,10 +36,10 @@ def learning_charts(
     ]
     series = [Series("accuracy, training nodes", "b", epochs, train)]
     text = f"Accuracy on the training nodes reached {100 * np.nanmax(train):.0f} %"
-    if kept is not None and np.isfinite(kept["score"]) and np.isfinite(score).all():
+    if kept is not None and np.isfinite(kept.score) and np.isfinite(score).all():
         series.insert(0, Series(f"{score_name}, validation nodes", "a", epochs, score))
         text += (
-            f"; {score_name} on the validation nodes {100 * kept['score']:.1f} %, where it was kept"
+            f"; {score_name} on the validation nodes {100 * kept.score:.1f} %, where it was kept"
         )
     charts.append(drawn("Right answers", text + ".", series, top=1.0, percent="y"))
     if "compatibility_error" in history:

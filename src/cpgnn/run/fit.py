@@ -1,54 +1,28 @@
-"""A run: a user's graph fitted and measured on labels that were held out.
-
-`train_run` is all of `cpgnn fit` but reading, writing and printing; see `cpgnn.run.folder`.
-"""
+"""`train_run`: all of `cpgnn fit` but reading, writing and printing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from cpgnn.classifier import Begin, CPGNNClassifier
+from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.errors import must_be
-from cpgnn.evaluation.calibration import Calibration, softmax
-from cpgnn.evaluation.metrics import Evaluation, evaluate
-from cpgnn.evaluation.thresholds import Flag, Goal, check_flaggable, choose_flag
+from cpgnn.errors import NumericalNotice, must_be
+from cpgnn.evaluation.calibration import Calibration
+from cpgnn.evaluation.metrics import evaluate
+from cpgnn.evaluation.thresholds import Goal, check_flaggable, choose_flag
 from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
 from cpgnn.graph import Graph
-from cpgnn.io import FeatureColumns, LoadedGraph
+from cpgnn.homophily import compatibility_matrix
+from cpgnn.io import LoadedGraph
+from cpgnn.run.run import Run
 from cpgnn.splits import Split, stratified_split
 
 NO_NODES = np.empty(0, dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A fitted classifier, what it is worth on the test nodes, and which labels it used how."""
-
-    classifier: CPGNNClassifier
-    split: Split
-    evaluation: Evaluation | None
-    positive: int | None
-    refitted: bool
-    without_graph: WithoutGraph | None = None
-    measured: CPGNNClassifier | None = None
-    """The model that the scores are of, where `classifier` was refitted on all labels."""
-    columns: FeatureColumns | None = None
-    """How the feature file was read, so that a later one is read alike."""
-    calibration: Calibration | None = None
-    """Probabilities of the test nodes before and after the temperature."""
-    flag: Flag | None = None
-
-    @property
-    def graph(self) -> Graph:
-        graph: Graph | None = getattr(self.classifier, "graph_", None)
-        if graph is None:
-            hint = "Put graph.npz back, or give the edges and features of the graph to predict."
-            raise must_be("The run", "have the graph it was fitted on", "none", hint)
-        return graph
 
 
 def train_run(
@@ -73,26 +47,33 @@ def train_run(
     twice = classifier.self_training and not refit
     fitted = clone(classifier).set_params(positive=ranked, self_training=twice)
     fitted.fit(graph, split=split, scaler=scaler, begin=begin)
-    evaluation = calibration = None
+    own = fitted.prediction()
+    P, y = own.probabilities, graph.labels
+    evaluation = calibration = flag = None
     if len(split.test):
-        R, y = fitted.logits()[split.test], graph.labels[split.test]
         names = [str(name) for name in graph.class_names]
-        T = fitted.temperature_
-        evaluation = evaluate(softmax(R, T), y, names, positive=target)
-        calibration = Calibration.of(R, y, T, len(fitted.calibration_))
-    flag = None
+        evaluation = evaluate(P[split.test], y[split.test], names, positive=target)
+        calibration = Calibration.of(
+            own.logits[split.test], y[split.test], own.temperature, len(fitted.calibration_)
+        )
     if goal is not None and target is not None:
-        p, hit = fitted.predict_proba()[:, target], graph.labels == target
-        flag = choose_flag(p, hit, split, str(ranked), goal)
+        flag = choose_flag(P[:, target], y == target, split, str(ranked), goal)
     blind = _without_graph(fitted, begin)
-    measured = fitted
-    if refit:
-        fitted = refitted(fitted, begin)
-    columns = loaded.columns
-    if columns is not None:
-        columns = columns.with_medians_of(graph.features)
     return Run(
-        fitted, split, evaluation, target, refit, blind, measured, columns, calibration, flag
+        classifier=refitted(fitted, begin) if refit else fitted,
+        split=split,
+        positive=target,
+        refitted=refit,
+        model=str(fitted.architecture_),
+        kept=fitted.kept_,
+        trials=fitted.trials_,
+        history=history(fitted),
+        evaluation=evaluation,
+        without_graph=blind,
+        calibration=calibration,
+        flag=flag,
+        columns=None if loaded.columns is None else loaded.columns.with_medians_of(graph.features),
+        measured=fitted,
     )
 
 
@@ -133,21 +114,40 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
 
 def _without_graph(fitted: CPGNNClassifier, begin: Begin | None) -> WithoutGraph | None:
     """The graph-blind MLP on the same test nodes; none without test labels or features."""
-    graph, split, settings = fitted.graph_, fitted.split_, fitted.settings_
-    if graph.features is None or len(split.test) == 0 or settings.pretrain_epochs == 0:
+    own, split, settings = fitted.prediction(), fitted.split_, fitted.settings_
+    if own.graph.features is None or len(split.test) == 0 or settings.pretrain_epochs == 0:
         return None
     blind = graph_blind_proba(
-        graph,
+        own.scaled,
         split,
         settings,
         hidden=fitted.hidden,
         dropout=fitted.dropout,
         seed=fitted.seed,
-        scaler=fitted.scaler_,
         observe=begin("without the graph", settings.pretrain_epochs) if begin else None,
     )
-    P = fitted.predict_proba()
-    return WithoutGraph.of(blind[split.test], P[split.test], graph.labels[split.test])
+    y = own.graph.labels[split.test]
+    return WithoutGraph.of(blind[split.test], own.probabilities[split.test], y)
+
+
+def history(classifier: CPGNNClassifier) -> pd.DataFrame:
+    """One row per epoch; where all labels are known, also how far the learned matrix then was.
+
+    `compatibility_error` is the mean distance per cell of Ĥ from the true H, both doubly
+    stochastic. The truth is looked at here, after training, and chooses nothing.
+    """
+    table, graph = classifier.history_, classifier.graph_
+    if (graph.labels < 0).any() or not classifier.H_bars_:
+        return table
+    with warnings.catch_warnings():  # a slow Sinkhorn is a matter for the kept matrix alone
+        warnings.simplefilter("ignore", NumericalNotice)
+        true = sinkhorn_knopp(np.nan_to_num(compatibility_matrix(graph))).matrix
+        errors = {
+            epoch: compatibility_error(recover_compatibility(H_bar), true)
+            for epoch, H_bar in classifier.H_bars_.items()
+        }
+    second = table["phase"] == 2
+    return table.assign(compatibility_error=table["epoch"].where(second).map(errors))
 
 
 def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassifier:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import warnings
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 import cpgnn
-from cpgnn.classifier import Begin, CPGNNClassifier
-from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
-from cpgnn.errors import InputError, NumericalNotice, must_be
+from cpgnn.classifier import TRIAL_COLUMNS, Begin, CPGNNClassifier
+from cpgnn.engine.loop import Epoch
+from cpgnn.engine.records import damaged, read_record, reason
+from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.thresholds import Flag, Goal, flagged
 from cpgnn.graph import Graph
-from cpgnn.homophily import compatibility_matrix
 from cpgnn.io import (
     FeatureColumns,
     LoadedGraph,
@@ -25,12 +24,16 @@ from cpgnn.io import (
     atomic_write,
     check_free,
     read_graph_npz,
+    read_table,
     write_graph,
     write_table,
 )
-from cpgnn.report.contents import Contents, gather
+from cpgnn.report.contents import gather
 from cpgnn.report.page import render
-from cpgnn.run.fit import Run, train_run
+from cpgnn.run.fit import train_run
+from cpgnn.run.predictions import matrix_table, predictions, review_list
+from cpgnn.run.records import ConfigRecord, MetricsRecord, VersionRecord
+from cpgnn.run.run import Run
 from cpgnn.splits import Split
 
 CONFIG, GRAPH, MODEL = "config.json", "graph.npz", "model"
@@ -65,21 +68,17 @@ def fit_run(
 
 
 def load_run(folder: Path | str) -> Run:
-    """Opens what `fit_run` wrote; scores are read from metrics.json by whoever wants them.
+    """Opens what `fit_run` wrote; files that do not fit each other are refused by name.
 
-    A run of a part of a larger graph (`cpgnn spark fit`) has no graph: predicting needs one.
+    A run on a part of a larger graph (`cpgnn spark fit`) has no graph: predicting needs one.
     """
     folder = Path(folder)
     if not (folder / CONFIG).is_file():
         got = "one without config.json" if folder.is_dir() else "no folder"
         raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", got)
+    written = read_record(VersionRecord, folder / CONFIG).cpgnn_version
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        written = str(config["cpgnn_version"])
-    except (ValueError, KeyError, TypeError):
-        raise _not_a_config(folder) from None
-    try:
-        return _opened(folder, config)
+        return _opened(folder)
     except InputError as error:
         if written == cpgnn.__version__:
             raise
@@ -88,41 +87,90 @@ def load_run(folder: Path | str) -> Run:
         ) from None
 
 
-def _not_a_config(folder: Path) -> InputError:
-    return InputError(
-        f"{folder / CONFIG} must be the JSON that 'cpgnn fit' writes. Got something else. "
-        "Fit again."
+def _opened(folder: Path) -> Run:
+    config = read_record(ConfigRecord, folder / CONFIG)
+    try:
+        columns = None if config.features is None else FeatureColumns.from_dict(config.features)
+    except (ValueError, LookupError, TypeError) as error:
+        raise damaged(folder / CONFIG, reason(("features",), str(error))) from None
+    graph = read_graph_npz(folder / GRAPH) if (folder / GRAPH).exists() else None
+    classifier = CPGNNClassifier.load(folder / MODEL, graph)
+    metrics = read_record(MetricsRecord, folder / METRICS)
+    split = classifier.split_
+    if config.refit and graph is not None:
+        split = _written_split(folder / PREDICTIONS, graph)
+    _check_fit(folder, config, metrics, classifier, split)
+    kept, test, calibration = metrics.kept_epoch, metrics.test, metrics.calibration
+    flag = None if config.flag is None else Flag(*config.flag)
+    return Run(
+        classifier=classifier,
+        split=split,
+        positive=config.positive,
+        refitted=config.refit,
+        model=metrics.model,
+        kept=Epoch(**dict(kept)) if kept else None,
+        trials=pd.DataFrame([dict(trial) for trial in metrics.trials], columns=TRIAL_COLUMNS),
+        history=_read_history(folder / HISTORY),
+        evaluation=test.made() if test else None,
+        without_graph=metrics.without_graph,
+        calibration=calibration.made() if calibration else None,
+        flag=metrics.flag.made() if metrics.flag else flag,
+        columns=columns,
+        measured=None if config.refit else classifier,
     )
 
 
-def _opened(folder: Path, config: dict[str, Any]) -> Run:
-    try:
-        positive, refit = config["positive"], bool(config["refit"])
-        kept = config.get("features")
-        columns = None if kept is None else FeatureColumns.from_dict(kept)
-        kept_flag = config.get("flag")
-        flag = None if kept_flag is None else Flag(str(kept_flag[0]), float(kept_flag[1]))
-    except (ValueError, LookupError, TypeError):
-        raise _not_a_config(folder) from None
-    graph = read_graph_npz(folder / GRAPH) if (folder / GRAPH).exists() else None
-    classifier = CPGNNClassifier.load(folder / MODEL, graph)
-    split = classifier.split_
-    if refit and graph is not None:
-        split = _written_split(folder, graph)
-    return Run(classifier, split, None, positive, refit, columns=columns, flag=flag)
+def _check_fit(
+    folder: Path,
+    config: ConfigRecord,
+    metrics: MetricsRecord,
+    classifier: CPGNNClassifier,
+    split: Split,
+) -> None:
+    """The files speak of the same graph and the same classes."""
+    names = [str(name) for name in classifier.classes_]
+    c = len(names)
+    if config.positive is not None and config.positive >= c:
+        raise damaged(folder / CONFIG, f"positive: {config.positive} of {c} classes")
+    flags = [config.flag and config.flag[0], metrics.flag and metrics.flag.class_name]
+    for name in flags:
+        if name is not None and name not in names:
+            raise damaged(folder / CONFIG, f"flag: there is no class {name!r}")
+    path = folder / METRICS
+    if metrics.test is not None and list(metrics.test.per_class) != names:
+        raise damaged(path, "test.per_class: its classes are not those of the model")
+    if metrics.edge_frequency is not None and len(metrics.edge_frequency.evidence) != c:
+        raise damaged(path, f"edge_frequency: it is not of {c} classes")
+    counts = {part: len(getattr(split, part)) for part in ("train", "val", "test")}
+    refitted_part = config.refit and not hasattr(classifier, "graph_")
+    if dict(metrics.labelled) != counts and not refitted_part:
+        raise damaged(path, f"labelled: the split has {counts}")
 
 
-def _written_split(folder: Path, graph: Graph) -> Split:
-    """How the measured model used the labels; the refitted one has trained on all of them."""
-    path = folder / PREDICTIONS
+def _written_split(path: Path, graph: Graph) -> Split:
+    """How the measured model used the labels; the refitted one was trained on all of them."""
     try:
         part = pd.read_parquet(path, columns=["split"])["split"].to_numpy()
     except (OSError, ValueError, KeyError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise must_be(str(path), "be the table that 'cpgnn fit' writes", reason) from None
+        raise damaged(path, (str(error).splitlines() or [type(error).__name__])[0]) from None
     if len(part) != graph.num_nodes:
-        raise must_be(str(path), f"have {graph.num_nodes:,} rows", f"{len(part):,}")
+        raise damaged(path, f"it has {len(part):,} rows for {graph.num_nodes:,} nodes")
     return Split.from_masks(*(part == name for name in ("train", "val", "test")))
+
+
+def _read_history(path: Path) -> pd.DataFrame:
+    wanted = [field.name for field in fields(Epoch)]
+    file = read_table(path, ids=(), numbers=True, header=True)
+    names = list(file.origin.header or ())
+    if names not in (wanted, [*wanted, "compatibility_error"]):
+        raise damaged(path, f"its columns should be {', '.join(wanted)}")
+    table = file.table.rename_columns(names).to_pandas()
+    if any(kind.kind != "f" for kind in table.dtypes) or np.isinf(table.to_numpy()).any():
+        raise damaged(path, "every cell should be a finite number, or empty")
+    counts = table[["phase", "epoch"]]
+    if not ((counts >= 0) & (counts < 2**53) & (counts % 1 == 0)).all(axis=None):
+        raise damaged(path, "phase and epoch should be counts")
+    return table.astype({"phase": "int64", "epoch": "int64"})
 
 
 def write_report(folder: Path | str, out: Path | str | None = None) -> Path:
@@ -133,89 +181,15 @@ def write_report(folder: Path | str, out: Path | str | None = None) -> Path:
         hint = "A run of 'cpgnn spark fit' has no report."
         raise must_be(f"{folder}", "hold the graph it was fitted on", f"no {GRAPH}", hint)
     out = folder / REPORT if out is None else Path(out)
-    _write_page(gather(run.classifier, *_records(folder), folder.resolve().name), out)
+    report_run(run, out, folder.resolve().name)
     return out
 
 
 def report_run(run: Run, out: Path | str, name: str) -> None:
-    """Writes the report on a run that was just trained; `name` is what the page calls it."""
-    metrics = json.loads(_json(summary(run)))
-    epochs = history(run.measured or run.classifier)
-    _write_page(gather(run.classifier, metrics, epochs, name), Path(out))
-
-
-def _write_page(contents: Contents, out: Path) -> None:
-    page = render(contents)
-    with atomic_write(out) as file:
+    """Writes the report on a run; `name` is what the page calls it."""
+    page = render(gather(run, name))
+    with atomic_write(Path(out)) as file:
         file.write(page.encode("utf-8"))
-
-
-def _records(folder: Path) -> tuple[dict[str, Any], pd.DataFrame]:
-    """metrics.json and history.csv of a run."""
-    try:
-        metrics = dict(json.loads((folder / METRICS).read_text(encoding="utf-8")))
-        epochs = pd.read_csv(folder / HISTORY)
-        missing = {"model", "num_layers", "labelled", "kept_epoch", "test"} - metrics.keys()
-    except (OSError, ValueError, TypeError):
-        missing = {"all that they say"}
-    if missing:
-        raise InputError(
-            f"{folder} must hold {METRICS} and {HISTORY} as 'cpgnn fit' writes them. Got ones "
-            f"without {', '.join(sorted(missing))}. Fit again."
-        )
-    return metrics, epochs
-
-
-def predictions(
-    classifier: CPGNNClassifier, graph: Graph | None = None, split: Split | None = None
-) -> pd.DataFrame:
-    """One row a node: id, class, label, split, and `p_<class>` for every class.
-
-    Labels and `split` are those of the fit; in another graph, of the nodes that it shares.
-    """
-    P = classifier.predict_proba(graph)
-    fitted: Graph | None = getattr(classifier, "graph_", None)
-    names = np.array([str(name) for name in classifier.classes_], dtype=object)
-    shown = graph or classifier.graph_
-    label = part = np.full(shown.num_nodes, "", dtype=object)
-    if fitted is not None:
-        at = np.arange(fitted.num_nodes)
-        if graph is not None:  # -1, the empty last entry: a new node
-            at = fitted.node_ids.astype(str).get_indexer(graph.node_ids.astype(str))
-        label, part = (column[at] for column in _labels_and_parts(fitted, split))
-    table = {
-        "id": shown.node_ids.astype(str),
-        "class": names[P.argmax(axis=1)],
-        "label": label,
-        "split": part,
-    }
-    table |= {f"p_{name}": P[:, i] for i, name in enumerate(names)}
-    return pd.DataFrame(table)
-
-
-def _labels_and_parts(graph: Graph, split: Split | None) -> tuple[np.ndarray, np.ndarray]:
-    """The label and the part of the split of every node, as text, and an empty entry behind."""
-    part = np.full(graph.num_nodes + 1, "", dtype=object)
-    if split is not None:
-        part[split.train], part[split.val], part[split.test] = "train", "val", "test"
-    own = np.array([str(name) for name in graph.class_names] + [""], dtype=object)
-    return np.append(own[graph.labels], ""), part
-
-
-def review_list(table: pd.DataFrame, positive: str) -> pd.DataFrame:
-    """The nodes without a label, most probably `positive` first: where to look next."""
-    unlabelled = table[table["label"] == ""]
-    ranked = unlabelled.sort_values([f"p_{positive}", "id"], ascending=[False, True])
-    columns = ["rank", "id", "class", "flagged", f"p_{positive}"]
-    ranked = ranked.assign(rank=np.arange(1, len(ranked) + 1))
-    return ranked[[column for column in columns if column in ranked]]
-
-
-def matrix_table(matrix: np.ndarray, class_names: list[str]) -> pd.DataFrame:
-    """A class matrix with the names of its rows in the first column."""
-    frame = pd.DataFrame(matrix, columns=class_names)
-    frame.insert(0, "class", class_names)
-    return frame
 
 
 def write_run(
@@ -243,12 +217,12 @@ def _write_graph(run: Run, folder: Path) -> None:
 
 def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
     classifier = run.classifier
-    names = [str(name) for name in classifier.classes_]
+    names = run.class_names
     write_table(folder / "compatibility.csv", matrix_table(classifier.compatibility_, names))
     write_table(folder / "edge_frequency.csv", matrix_table(classifier.edge_frequency_, names))
     intervals = classifier.edge_frequency_interval_.table(names)
     write_table(folder / "edge_frequency_intervals.csv", intervals)
-    write_table(folder / HISTORY, history(run.measured or classifier))
+    write_table(folder / HISTORY, run.history)
     (folder / METRICS).write_text(_json(summary(run)), encoding="utf-8")
     config = {
         "cpgnn_version": cpgnn.__version__,
@@ -265,33 +239,12 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
     classifier.save(folder / MODEL)
 
 
-def history(classifier: CPGNNClassifier) -> pd.DataFrame:
-    """One row an epoch; where all labels are known, also how far the learned matrix then was.
-
-    `compatibility_error` is the mean distance per cell of Ĥ from the true H, both doubly
-    stochastic. The truth is looked at here, after training, and chooses nothing.
-    """
-    table, graph = classifier.history_, classifier.graph_
-    if (graph.labels < 0).any() or not classifier.H_bars_:
-        return table
-    with warnings.catch_warnings():  # a slow Sinkhorn is a matter for the kept matrix alone
-        warnings.simplefilter("ignore", NumericalNotice)
-        true = sinkhorn_knopp(np.nan_to_num(compatibility_matrix(graph))).matrix
-        errors = {
-            epoch: compatibility_error(recover_compatibility(H_bar), true)
-            for epoch, H_bar in classifier.H_bars_.items()
-        }
-    second = table["phase"] == 2
-    return table.assign(compatibility_error=table["epoch"].where(second).map(errors))
-
-
 def summary(run: Run) -> dict[str, Any]:
     """What metrics.json holds."""
-    classifier = run.measured or run.classifier
-    kept = classifier.kept_
-    trained = run.classifier.num_layers_ > 0
+    classifier = run.classifier
+    trained = classifier.num_layers_ > 0
     return {
-        "model": str(classifier.architecture_),
+        "model": run.model,
         "num_layers": classifier.num_layers_,
         "compatibility": "learned" if trained else "initial estimate, not trained",
         "nodes": run.graph.num_nodes,
@@ -301,12 +254,9 @@ def summary(run: Run) -> dict[str, Any]:
             "val": len(run.split.val),
             "test": len(run.split.test),
         },
-        "kept_epoch": None if kept is None else asdict(kept),
+        "kept_epoch": None if run.kept is None else asdict(run.kept),
         "self_trained": classifier.self_trained_,
-        "trials": [
-            {key: _finite(value) for key, value in row.items()}
-            for row in classifier.trials_.to_dict("records")
-        ],
+        "trials": run.trials.to_dict("records"),
         "test": None if run.evaluation is None else run.evaluation.as_dict(),
         "without_graph": None if run.without_graph is None else run.without_graph.as_dict(),
         "edge_frequency": classifier.edge_frequency_interval_.as_dict(),
@@ -315,12 +265,18 @@ def summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
 def _json(value: Any) -> str:
-    def plain(item: Any) -> Any:
-        return item.item() if isinstance(item, np.generic) else str(item)
+    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
-    return json.dumps(value, indent=2, ensure_ascii=False, default=plain) + "\n"
+
+def _plain(value: Any) -> Any:
+    """What JSON knows: NumPy's numbers as Python's, NaN and infinity as null, the rest as text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, bool | int | float | str | None) else str(value)

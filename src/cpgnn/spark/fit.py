@@ -15,8 +15,9 @@ from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import must_be
 from cpgnn.evaluation.intervals import EdgeFrequency, edge_frequency_interval
 from cpgnn.io import check_free
-from cpgnn.run.fit import Run, train_run
+from cpgnn.run.fit import train_run
 from cpgnn.run.folder import write_run
+from cpgnn.run.run import Run
 from cpgnn.settings import preset
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field

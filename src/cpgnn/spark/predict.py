@@ -34,7 +34,7 @@ OVERFLOW = (
 def predict(packed: Packed, given: Given) -> DataFrame:
     """One row a node: id, class, label, split, and `p_<class>` for every class.
 
-    What `cpgnn.run.folder.predictions` gives on one machine. Labels only fill the columns label
+    What `cpgnn.run.predictions` gives on one machine. Labels only fill the columns label
     and split. The last round runs when the result is used; what is kept on the executors for it
     goes with the session, or with `spark.catalog.clearCache()`.
     """

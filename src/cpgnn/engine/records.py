@@ -1,0 +1,77 @@
+"""JSON files of runs and models as types: whatever is not of that form is refused by name."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+)
+
+from cpgnn.errors import InputError
+
+LARGEST = 64 * 2**20
+"""Bytes of such a file at most."""
+
+
+class Record(BaseModel):
+    """Exactly these entries, of exactly these types; every number is finite."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+def _or_nan(value: object) -> object:
+    return math.nan if value is None else value
+
+
+def _not_infinite(value: float) -> float:
+    if math.isinf(value):
+        raise ValueError("Input should be a finite number")
+    return value
+
+
+Number = Annotated[
+    float,
+    Field(allow_inf_nan=True),
+    AfterValidator(_not_infinite),
+    BeforeValidator(_or_nan),
+    PlainSerializer(lambda value: None if math.isnan(value) else value),
+]
+"""A finite number, or NaN, which is null in the file."""
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+R = TypeVar("R", bound=Record)
+
+
+def read_record(kind: type[R], path: Path) -> R:
+    """The file as a record, or an `InputError` that says what is wrong with which entry."""
+    size = path.stat().st_size
+    if size > LARGEST:
+        raise damaged(path, f"it has {size:,} bytes, more than {LARGEST:,}")
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise damaged(path, reason(first["loc"], first["msg"])) from None
+
+
+def reason(where: tuple[int | str, ...], what: str) -> str:
+    """ "test.accuracy.n: Input should be a valid integer", on one line and not too long."""
+    entry = ".".join(map(str, where))
+    text = " ".join((f"{entry}: {what}" if entry else what).split())
+    return text if len(text) <= 300 else f"{text[:300]}…"
+
+
+def damaged(path: Path, why: str) -> InputError:
+    return InputError(
+        f"{path} is damaged, or cpgnn did not write it: {why.rstrip('.')}. Fit again."
+    )

@@ -1,0 +1,62 @@
+"""Predictions and matrices as tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from cpgnn.classifier import CPGNNClassifier
+from cpgnn.graph import Graph
+from cpgnn.splits import Split
+
+
+def predictions(
+    classifier: CPGNNClassifier, graph: Graph | None = None, split: Split | None = None
+) -> pd.DataFrame:
+    """One row a node: id, class, label, split, and `p_<class>` for every class.
+
+    Labels and `split` are those of the fit; in another graph, of the nodes that it shares.
+    """
+    P = classifier.predict_proba(graph)
+    fitted: Graph | None = getattr(classifier, "graph_", None)
+    names = np.array([str(name) for name in classifier.classes_], dtype=object)
+    shown = graph or classifier.graph_
+    label = part = np.full(shown.num_nodes, "", dtype=object)
+    if fitted is not None:
+        at = np.arange(fitted.num_nodes)
+        if graph is not None:  # -1, the empty last entry: a new node
+            at = fitted.node_ids.astype(str).get_indexer(graph.node_ids.astype(str))
+        label, part = (column[at] for column in _labels_and_parts(fitted, split))
+    table = {
+        "id": shown.node_ids.astype(str),
+        "class": names[P.argmax(axis=1)],
+        "label": label,
+        "split": part,
+    }
+    table |= {f"p_{name}": P[:, i] for i, name in enumerate(names)}
+    return pd.DataFrame(table)
+
+
+def _labels_and_parts(graph: Graph, split: Split | None) -> tuple[np.ndarray, np.ndarray]:
+    """The label and the part of the split of every node, as text, and an empty entry behind."""
+    part = np.full(graph.num_nodes + 1, "", dtype=object)
+    if split is not None:
+        part[split.train], part[split.val], part[split.test] = "train", "val", "test"
+    own = np.array([str(name) for name in graph.class_names] + [""], dtype=object)
+    return np.append(own[graph.labels], ""), part
+
+
+def review_list(table: pd.DataFrame, positive: str) -> pd.DataFrame:
+    """The nodes without a label, most probably `positive` first: where to look next."""
+    unlabelled = table[table["label"] == ""]
+    ranked = unlabelled.sort_values([f"p_{positive}", "id"], ascending=[False, True])
+    columns = ["rank", "id", "class", "flagged", f"p_{positive}"]
+    ranked = ranked.assign(rank=np.arange(1, len(ranked) + 1))
+    return ranked[[column for column in columns if column in ranked]]
+
+
+def matrix_table(matrix: np.ndarray, class_names: list[str]) -> pd.DataFrame:
+    """A class matrix with the names of its rows in the first column."""
+    frame = pd.DataFrame(matrix, columns=class_names)
+    frame.insert(0, "class", class_names)
+    return frame

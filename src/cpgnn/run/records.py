@@ -1,0 +1,180 @@
+"""What the JSON files of a run hold: config.json and metrics.json."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from cpgnn.architecture import Architecture
+from cpgnn.engine.records import Count, Number, Record, Share
+from cpgnn.evaluation.calibration import Calibration, Reliability
+from cpgnn.evaluation.metrics import Evaluation, Scored
+from cpgnn.evaluation.thresholds import Flag, Threshold
+from cpgnn.evaluation.without_graph import WithoutGraph
+from cpgnn.settings import Settings
+
+Matrix = tuple[tuple[Number, ...], ...]
+
+
+class VersionRecord(Record, extra="ignore"):
+    """Of config.json, the entry that every version writes."""
+
+    cpgnn_version: str = Field(max_length=40)
+
+
+class ConfigRecord(Record):
+    """config.json: what was asked for, and how to read a later file of features."""
+
+    cpgnn_version: str
+    options: dict[str, Any]
+    positive: Count | None
+    refit: bool
+    flag: tuple[str, Share] | None = None
+    architecture: Architecture | None
+    settings: Settings
+    features: dict[str, Any] | None = None
+    notices: tuple[str, ...] = ()
+
+
+class ClassRecord(Record):
+    precision: Scored
+    recall: Scored
+
+
+class HeldOutRecord(Record):
+    """Scores on the test nodes."""
+
+    accuracy: Scored
+    macro_f1: Scored
+    majority_class: Scored
+    per_class: dict[str, ClassRecord]
+    confusion: tuple[tuple[Count, ...], ...]
+    interval: str
+    positive: str | None = None
+    roc_auc: Scored | None = None
+    average_precision: Scored | None = None
+    precision_at: dict[int, Scored] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        square(self.confusion, len(self.per_class), "confusion")
+        if self.positive is not None and self.positive not in self.per_class:
+            raise ValueError(f"there is no class {self.positive!r}")
+        return self
+
+    def made(self) -> Evaluation:
+        return Evaluation(
+            accuracy=self.accuracy,
+            macro_f1=self.macro_f1,
+            majority=self.majority_class,
+            precision={name: scores.precision for name, scores in self.per_class.items()},
+            recall={name: scores.recall for name, scores in self.per_class.items()},
+            confusion=np.array(self.confusion, dtype=np.int64),
+            positive=self.positive,
+            roc_auc=self.roc_auc,
+            average_precision=self.average_precision,
+            precision_at=self.precision_at,
+        )
+
+
+class ReliabilityRecord(Record):
+    expected_calibration_error: Number
+    count: tuple[Count, ...] = Field(min_length=1)
+    confidence: tuple[Number, ...]
+    accuracy: tuple[Number, ...]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if not len(self.count) == len(self.confidence) == len(self.accuracy):
+            raise ValueError("count, confidence and accuracy should be equally long")
+        return self
+
+    def made(self) -> Reliability:
+        return Reliability(*map(np.array, (self.count, self.confidence, self.accuracy)))
+
+
+class CalibrationRecord(Record):
+    temperature: float = Field(gt=0)
+    calibration_nodes: Count
+    before: ReliabilityRecord
+    after: ReliabilityRecord
+
+    def made(self) -> Calibration:
+        before, after = self.before.made(), self.after.made()
+        return Calibration(self.temperature, self.calibration_nodes, before, after)
+
+
+class FlagRecord(Record):
+    class_name: str = Field(alias="class")
+    value: Share
+    validation: Threshold | None
+    test: dict[str, Scored] | None
+
+    def made(self) -> Flag:
+        return Flag(self.class_name, self.value, self.validation, self.test)
+
+
+class EpochRecord(Record):
+    phase: Literal[1, 2]
+    epoch: Count
+    loss: Number
+    train_accuracy: Number
+    score: Number
+
+
+class TrialRecord(Record):
+    candidate: str
+    score: Number
+    mean: Number
+    note: str
+
+
+class FrequencyRecord(Record):
+    share: Matrix
+    low: Matrix
+    high: Matrix
+    edges: Matrix
+    evidence: tuple[bool, ...]
+    confidence: Share
+    method: str
+    optimistic: bool
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        for name in ("share", "low", "high", "edges"):
+            square(getattr(self, name), len(self.evidence), name)
+        return self
+
+
+class LabelledRecord(Record):
+    train: Count
+    val: Count
+    test: Count
+
+
+class MetricsRecord(Record):
+    """metrics.json: what was trained, and what it is worth."""
+
+    model: str
+    num_layers: Count
+    compatibility: str
+    nodes: Count
+    edges: Count
+    labelled: LabelledRecord
+    kept_epoch: EpochRecord | None
+    self_trained: Count = 0
+    trials: tuple[TrialRecord, ...] = ()
+    test: HeldOutRecord | None
+    without_graph: WithoutGraph | None = None
+    edge_frequency: FrequencyRecord | None = None
+    calibration: CalibrationRecord | None = None
+    flag: FlagRecord | None = None
+
+
+def square(rows: tuple[tuple[Any, ...], ...], size: int, name: str) -> None:
+    """Raises unless there are `size` rows of `size` entries."""
+    widths = {len(row) for row in rows} | {len(rows)}
+    if widths != {size}:
+        raise ValueError(f"{name} should have {size} rows and {size} columns")

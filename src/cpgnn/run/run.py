@@ -1,0 +1,65 @@
+"""A run: a fitted graph, what the model says about it, and what that is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from cpgnn.classifier import CPGNNClassifier, Prediction
+from cpgnn.engine.loop import Epoch
+from cpgnn.errors import must_be
+from cpgnn.evaluation.calibration import Calibration
+from cpgnn.evaluation.metrics import Evaluation
+from cpgnn.evaluation.thresholds import Flag
+from cpgnn.evaluation.without_graph import WithoutGraph
+from cpgnn.graph import Graph
+from cpgnn.io import FeatureColumns
+from cpgnn.splits import Split
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What `train_run` returns and `load_run` reads again, the same but for `measured`."""
+
+    classifier: CPGNNClassifier
+    split: Split
+    """How the model that the scores are of used the labels."""
+    positive: int | None
+    """The class that nodes are ranked by."""
+    refitted: bool
+    """Whether `classifier` was trained again, on all labels, after it was measured."""
+    model: str
+    """The name of the model that the scores are of, e.g. "MLP-1"."""
+    kept: Epoch | None
+    """The epoch that validation chose for it."""
+    trials: pd.DataFrame
+    """The candidates it was chosen from, the best first."""
+    history: pd.DataFrame
+    """Its training, one row per epoch."""
+    evaluation: Evaluation | None = None
+    without_graph: WithoutGraph | None = None
+    calibration: Calibration | None = None
+    """Probabilities of the test nodes before and after the temperature."""
+    flag: Flag | None = None
+    columns: FeatureColumns | None = None
+    """How the feature file was read, so that a later one is read alike."""
+    measured: CPGNNClassifier | None = None
+    """The model that the scores are of; a loaded run knows it only if it was not refitted."""
+
+    @property
+    def graph(self) -> Graph:
+        graph: Graph | None = getattr(self.classifier, "graph_", None)
+        if graph is None:
+            hint = "Put graph.npz back, or give the edges and features of the graph to predict."
+            raise must_be("The run", "have the graph it was fitted on", "none", hint)
+        return graph
+
+    @property
+    def prediction(self) -> Prediction:
+        """What the model says about the fitted graph; computed once."""
+        return self.classifier.prediction()
+
+    @property
+    def class_names(self) -> list[str]:
+        return [str(name) for name in self.classifier.classes_]
