@@ -53,7 +53,7 @@ def test_names():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prior": "gcn"}, r"'prior' must be 'auto', 'mlp', 'cheby' or 'link'\. Got 'gcn'"),
+        ({"prior": "gcn"}, r"'prior' must be 'mlp', 'cheby' or 'link'\. Got 'gcn'"),
         ({"num_layers": -1}, r"'num_layers' must be at least 0\. Got -1"),
         ({"num_layers": 1.5}, r"'num_layers' must be a whole number\. Got 1\.5"),
         ({"hidden": 0}, r"'hidden' must be at least 1\. Got 0"),

@@ -262,14 +262,14 @@ def test_fitting_again_forgets_the_first_fit(graph, split, fitted):
     [
         ({"prior": "gcn"}, r"'prior' must be 'auto', 'mlp', 'cheby' or 'link'\. Got 'gcn'"),
         ({"num_layers": -1}, r"'num_layers' must be at least 0\. Got -1"),
-        ({"preset": "best"}, r"'preset' must be one of default, paper, authors\. Got 'best'"),
+        ({"preset": "best"}, r"'preset' must be 'default', 'paper' or 'authors'\. Got 'best'"),
         ({"hidden": 0}, r"'hidden' must be at least 1\. Got 0"),
         ({"dropout": 1}, r"'dropout' must lie in \[0, 1\)\. Got 1"),
         ({"normalization": "l2"}, r"'normalization' must be 'none', 'sym' or 'row'"),
         ({"epochs": -1}, r"'epochs' must be at least 0\. Got -1"),
         ({"epochs": 2.5}, r"'epochs' must be a whole number\. Got 2\.5"),
-        ({"select_by": "f1"}, r"'select_by' must be one of 'accuracy'"),
-        ({"class_weight": {0: 1}}, r"'class_weight' must be one of None, 'balanced'"),
+        ({"select_by": "f1"}, r"'select_by' must be 'accuracy'"),
+        ({"class_weight": {0: 1}}, r"'class_weight' must be None or 'balanced'"),
         ({"validation": 20}, r"'validation' must lie in \[0, 1\)\. Got 20\. Did you mean 0\.20"),
     ],
 )

@@ -431,7 +431,7 @@ GOOD = {
         ({"num_bootstrap": 60}, r"'num_bootstrap' must be below the number of nodes \(60\)."),
         ({"num_bootstrap": 2}, "'num_bootstrap' must be an integer of at least 3. Got 2."),
         ({"num_bootstrap": 5, "bootstrap": "authors"}, "must be an integer of at least 6. Got 5."),
-        ({"class_sizes": [58, 2], "bootstrap": "authors"}, r"be at least 'edges_per_node' \(3\)"),
+        ({"class_sizes": [58, 2], "bootstrap": "authors"}, "be at least 3, the edges per node"),
         ({"edges_per_node": 0}, "'edges_per_node' must be an integer of at least 1. Got 0."),
         ({"edges_per_node": 2.0}, "'edges_per_node' must be an integer of at least 1. Got 2.0."),
         ({"bootstrap": "chain"}, "'bootstrap' must be 'paper' or 'authors'. Got 'chain'."),

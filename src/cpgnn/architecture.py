@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from cpgnn.engine.arrays import Matrix
-from cpgnn.errors import check_count, must_be
+from cpgnn.errors import check_choice, check_count, wrong_value
 from cpgnn.model import CPGNN
 from cpgnn.priors import ChebyPrior, LinkPrior, MLPPrior, Sizes, num_inputs
 
@@ -29,16 +29,13 @@ class Architecture:
     normalization: Matrix = "none"
 
     def __post_init__(self) -> None:
-        if self.prior not in ("mlp", "cheby", "link"):
-            raise must_be("'prior'", "be 'auto', 'mlp', 'cheby' or 'link'", repr(self.prior))
-        check_count("'num_layers'", self.num_layers, least=0)
-        check_count("'hidden'", self.hidden, least=1)
-        check_count("'order'", self.order, least=0)
+        check_choice("prior", self.prior, ("mlp", "cheby", "link"))
+        check_count("num_layers", self.num_layers, least=0)
+        check_count("hidden", self.hidden, least=1)
+        check_count("order", self.order, least=0)
         if not 0 <= self.dropout < 1:
-            raise must_be("'dropout'", "lie in [0, 1)", self.dropout)
-        if self.normalization not in ("none", "sym", "row"):
-            got = repr(self.normalization)
-            raise must_be("'normalization'", "be 'none', 'sym' or 'row'", got)
+            raise wrong_value("dropout", "lie in [0, 1)", self.dropout)
+        check_choice("normalization", self.normalization, ("none", "sym", "row"))
 
     def __str__(self) -> str:
         name = {"mlp": "MLP", "cheby": "Cheby", "link": "LINK"}[self.prior]

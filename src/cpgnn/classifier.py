@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from cpgnn.architecture import Architecture, PriorKind
+from cpgnn.architecture import Architecture
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.loop import Observer
@@ -24,9 +24,13 @@ from cpgnn.errors import (
     LARGEST_SEED,
     BeliefOverflowError,
     InputError,
+    Message,
     NotInductiveError,
+    advise,
+    check_choice,
     check_count,
     must_be,
+    wrong_value,
 )
 from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature, softmax
 from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
@@ -170,7 +174,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.positive is not None:
             if self.positive not in graph.class_names:
                 names = ", ".join(map(str, graph.class_names))
-                raise must_be("'positive'", f"be one of the classes {names}", repr(self.positive))
+                raise wrong_value("positive", f"be one of the classes {names}", repr(self.positive))
             settings = settings.but(positive=graph.class_names.index(self.positive))
         split = split or stratified_split(graph.labels, validation=self.validation, seed=self.seed)
         _check_classes(graph, split)
@@ -223,11 +227,11 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def check_params(self) -> None:
         """Raises if a parameter makes no sense, before any data is read."""
         self._settings()
-        like = self._like()
-        if isinstance(self.prior, str) and self.prior != "auto":
-            replace(like, prior=cast(PriorKind, self.prior))
-        check_share("'validation'", self.validation)
-        check_count("'seed'", self.seed, least=0, most=LARGEST_SEED)
+        self._like()
+        if isinstance(self.prior, str):
+            check_choice("prior", self.prior, ("auto", "mlp", "cheby", "link"))
+        check_share("validation", self.validation)
+        check_count("seed", self.seed, least=0, most=LARGEST_SEED)
 
     def _like(self) -> Architecture:
         return Architecture(
@@ -350,9 +354,11 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             logits = self.model_(scaled).cpu().numpy()
         if not np.isfinite(logits).all():
             raise BeliefOverflowError(
-                f"Beliefs of {int((~np.isfinite(logits)).any(axis=1).sum())} nodes must be finite. "
-                f"Got infinite ones with K = {self.num_layers_}. "
-                "Try normalization='sym' or 'row', or fewer layers."
+                Message(
+                    f"Beliefs of {int((~np.isfinite(logits)).any(axis=1).sum())} nodes must be "
+                    f"finite. Got infinite ones with K = {self.num_layers_}. ",
+                    advise("Try {}, or fewer layers.", normalization=("sym", "row")),
+                )
             )
         return Prediction(graph, scaled, logits, temperature)
 
@@ -384,7 +390,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fitted: Graph | None = getattr(self, "graph_", None)
         if graph is None:
             if fitted is None:
-                raise must_be("'graph'", "be given to a model loaded without its graph", "None")
+                raise wrong_value("graph", "be given to a model loaded without its graph", "None")
             return fitted
         graph = _as_graph(graph)
         inductive = self.architecture_ is None or self.architecture_.is_inductive(
@@ -393,10 +399,15 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if graph is not fitted and not inductive and graph.fingerprint() != self.nodes_:
             why = "the LINK prior" if self.n_features_in_ else "no features"
             raise NotInductiveError(
-                f"A model fitted with {why} knows its nodes by position and cannot predict nodes "
-                f"it has not seen. Got a graph of {graph.num_nodes:,} nodes that are not the "
-                "fitted ones. Try features with prior='mlp' or 'cheby', or fit again with the "
-                "new nodes."
+                Message(
+                    f"A model fitted with {why} knows its nodes by position and cannot predict "
+                    f"nodes it has not seen. Got a graph of {graph.num_nodes:,} nodes that are not "
+                    "the fitted ones. ",
+                    advise(
+                        "Try features with {}, or fit again with the new nodes.",
+                        prior=("mlp", "cheby"),
+                    ),
+                )
             )
         return self._in_order(graph)
 

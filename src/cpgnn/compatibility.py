@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import hardshrink
 
-from cpgnn.errors import NumericalNotice, must_be
+from cpgnn.errors import NumericalNotice, check_choice, must_be
 from cpgnn.homophily import row_normalized
 
 Weighting = Literal["edge", "node"]
@@ -86,8 +86,7 @@ def estimate_compatibility(
     edge counts once, as the paper writes; with "node" the neighbour beliefs of each training node
     are averaged first, so that every labelled node counts once, as the authors' code does.
     """
-    if weighting not in ("edge", "node"):
-        raise must_be("'weighting'", "be 'edge' or 'node'", repr(weighting))
+    check_choice("weighting", weighting, ("edge", "node"))
     c = B_tilde.shape[1]
     messages = A @ B_tilde
     if weighting == "node":

@@ -1,18 +1,91 @@
-"""What goes wrong, in one grammar: what, what it must be, what it got, what to try."""
+"""What goes wrong, in one grammar: what, what it must be, what it got, what to try.
+
+An error knows what it is about: a parameter, a file, a line. Where its words name parameters, each
+surface spells them as its users write them: ``impute='median'`` in Python, ``--impute median`` on
+the command line.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A parameter, values of it, or both, in a message. `str` spells it as in Python."""
+
+    parameter: str = ""
+    values: tuple[object, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.values:
+            return f"'{self.parameter}'"
+        values = either([repr(value) for value in self.values])
+        return f"{self.parameter}={values}" if self.parameter else values
+
+
+Spelling = Callable[[Mention], str]
+"""How a surface writes parameters and their values."""
+
+
+class Message(str):
+    """Text that mentions parameters. As a string it is Python's; `spelt` is another surface's."""
+
+    parts: tuple[str | Mention, ...]
+
+    def __new__(cls, *parts: str | Mention) -> Message:
+        flat: list[str | Mention] = []
+        for part in parts:
+            flat.extend(part.parts if isinstance(part, Message) else [part])
+        message = super().__new__(cls, "".join(map(str, flat)))
+        message.parts = tuple(flat)
+        return message
+
+    def __getnewargs__(self) -> Any:  # str's own are for copies and pickles of plain text
+        return self.parts
+
+    def spelt(self, spelling: Spelling) -> str:
+        return "".join(spelling(part) if isinstance(part, Mention) else part for part in self.parts)
+
+
+def advise(template: str, **settings: object) -> Message:
+    """Advice that names settings; a tuple of values is a choice among them.
+
+    >>> advise("Fill it, or use {}.", impute="median")
+    "Fill it, or use impute='median'."
+    >>> advise("Try {}, or fewer layers.", normalization=("sym", "row"))
+    "Try normalization='sym' or 'row', or fewer layers."
+    """
+    first, *rest = template.split("{}")
+    parts: list[str | Mention] = [first]
+    for (name, value), text in zip(settings.items(), rest, strict=True):
+        parts += [Mention(name, value if isinstance(value, tuple) else (value,)), text]
+    return Message(*parts)
 
 
 class CPGNNError(Exception):
     """Base of every error that the library raises on purpose."""
 
+    def spelt(self, spelling: Spelling) -> str:
+        """The message with parameters spelt as on another surface, e.g. the command line."""
+        message = self.args[0] if self.args else ""
+        return message.spelt(spelling) if isinstance(message, Message) else str(self)
+
 
 class InputError(CPGNNError, ValueError):
     """Something handed to the library is not what it must be."""
+
+    parameter: str | None = None
+    """The parameter that is wrong, where it is one."""
+    file: str | None = None
+    """The file that is wrong, where it is one."""
+    line: int | None = None
+    """Its line, from 1, where that is known."""
 
 
 class BeliefOverflowError(CPGNNError, ArithmeticError):
@@ -43,17 +116,35 @@ LARGEST_SEED = 2**63 - 1
 """What torch, NumPy and Spark all take."""
 
 
-def check_count(what: str, count: object, *, least: int, most: int | None = None) -> None:
+def must_be(what: str | Mention, must: str, got: object, hint: str = "") -> InputError:
+    """An `InputError` in the house grammar, e.g. ``must_be("The file", "exist", "nothing")``."""
+    return InputError(Message(what, " must ", must, f". Got {got}.", " " * bool(hint), hint))
+
+
+def wrong_value(parameter: str, must: str, got: object, hint: str = "") -> InputError:
+    """The error for a parameter: ``wrong_value("train", "lie in (0, 1)", 10)``."""
+    error = must_be(Mention(parameter), must, got, hint)
+    error.parameter = parameter
+    return error
+
+
+def check_choice(parameter: str, value: object, choices: Sequence[object]) -> None:
+    """Raises unless the value of this parameter is one of the choices."""
+    if value not in choices:
+        raise wrong_value(parameter, Message("be ", Mention(values=tuple(choices))), repr(value))
+
+
+def check_count(parameter: str, count: object, *, least: int, most: int | None = None) -> None:
     """Raises unless `count` is a whole number of at least `least`, and at most `most`."""
     if not isinstance(count, Integral):
-        raise must_be(what, "be a whole number", repr(count))
+        raise wrong_value(parameter, "be a whole number", repr(count))
     if count < least:
-        raise must_be(what, f"be at least {least}", count)
+        raise wrong_value(parameter, f"be at least {least}", count)
     if most is not None and int(count) > most:
-        raise must_be(what, f"be at most {most}", count)
+        raise wrong_value(parameter, f"be at most {most}", count)
 
 
-def must_be(what: str, must: str, got: object, hint: str = "") -> InputError:
-    """An `InputError` in the house grammar, e.g. ``must_be("'train'", "lie in (0, 1)", 10)``."""
-    message = f"{what} must {must}. Got {got}."
-    return InputError(f"{message} {hint}" if hint else message)
+def either(words: Sequence[str]) -> str:
+    """ "a", "a or b", "a, b or c"."""
+    *some, last = words
+    return f"{', '.join(some)} or {last}" if some else last

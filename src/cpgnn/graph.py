@@ -29,7 +29,7 @@ from cpgnn.engine.arrays import (
     simple_adjacency,
 )
 from cpgnn.engine.frames import by_node, check_alike, keyed, label_series
-from cpgnn.errors import must_be, notify
+from cpgnn.errors import must_be, notify, wrong_value
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -69,31 +69,31 @@ class Graph:
             raise must_be("The adjacency matrix", "be square", self.adjacency.shape)
         if self.features is not None:
             if self.features.ndim != 2 or self.features.shape[0] != n:
-                raise must_be(
-                    "'features'", f"have one row for each of the {n} nodes", self.features.shape
+                raise wrong_value(
+                    "features", f"have one row for each of the {n} nodes", self.features.shape
                 )
             values = self.features.data if sp.issparse(self.features) else self.features
             if not np.isfinite(values).all():
-                raise must_be("'features'", "be finite", "NaN or an infinite value")
+                raise wrong_value("features", "be finite", "NaN or an infinite value")
         F, names = self.num_features or 0, self.feature_names
         if names is not None and not len(set(names)) == len(names) == F:
-            raise must_be("'feature_names'", f"name each of {F} features once", f"{len(names)}")
+            raise wrong_value("feature_names", f"name each of {F} features once", f"{len(names)}")
         if self.labels.shape != (n,):
-            raise must_be("'labels'", f"have one entry for each of {n} nodes", self.labels.shape)
+            raise wrong_value("labels", f"have one entry for each of {n} nodes", self.labels.shape)
         if n and (self.labels.min() < -1 or self.labels.max() >= len(self.class_names)):
-            raise must_be(
-                "'labels'",
+            raise wrong_value(
+                "labels",
                 f"lie between -1 (unknown) and {len(self.class_names) - 1}",
                 f"{self.labels.min()} to {self.labels.max()}",
             )
         if len(set(self.class_names)) != self.num_classes:
             twice = next(c for c in self.class_names if self.class_names.count(c) > 1)
-            raise must_be("'class_names'", "be unique", f"{twice!r} twice")
+            raise wrong_value("class_names", "be unique", f"{twice!r} twice")
         if len(self.node_ids) != n:
-            raise must_be("'node_ids'", f"name each of {n} nodes", f"{len(self.node_ids)} names")
+            raise wrong_value("node_ids", f"name each of {n} nodes", f"{len(self.node_ids)} names")
         if not self.node_ids.is_unique:
             twice = self.node_ids[self.node_ids.duplicated()][0]
-            raise must_be("'node_ids'", "be unique", f"{twice!r} twice")
+            raise wrong_value("node_ids", "be unique", f"{twice!r} twice")
 
     def __repr__(self) -> str:
         return (
@@ -220,7 +220,7 @@ class Graph:
         """
         source, target = as_positions("'source'", source), as_positions("'target'", target)
         if source.shape != target.shape:
-            raise must_be("'target'", f"be as long as 'source' ({len(source)})", len(target))
+            raise wrong_value("target", f"be as long as 'source' ({len(source)})", len(target))
         n = count_nodes(source, target, num_nodes, node_ids, labels, features)
         values = None if weights is None else as_weights(weights, len(source))
         A, loops, notices = simple_adjacency(source, target, values, n)
@@ -278,7 +278,7 @@ class Graph:
         The nodes are the union of all ids, in the order of their first appearance.
         """
         if edges.shape[1] not in (2, 3):
-            raise must_be("'edges'", "have 2 or 3 columns: source, target[, weight]", edges.shape)
+            raise wrong_value("edges", "have 2 or 3 columns: source, target[, weight]", edges.shape)
         given = label_series(labels)
         parts = {"'edges'": pd.concat([edges.iloc[:, 0], edges.iloc[:, 1]], ignore_index=True)}
         if labels is not None:
@@ -301,7 +301,7 @@ class Graph:
             rows = feature_ids.get_indexer(index) if feature_ids.is_unique else np.full(n, -1)
             if (rows < 0).any():
                 got = f"none for {ids[rows < 0][0]!r}" if feature_ids.is_unique else "an id twice"
-                raise must_be("'features'", f"have one row for each of the {n} nodes", got)
+                raise wrong_value("features", f"have one row for each of the {n} nodes", got)
             X = features.to_numpy()[rows]
             names = [str(name) for name in features.columns]
             names = names if len(set(names)) == len(names) else None

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from cpgnn.engine.arrays import Matrix
 from cpgnn.engine.dense import centered_softmax
 from cpgnn.engine.sparse import View, logits_on
-from cpgnn.errors import check_count, must_be
+from cpgnn.errors import check_choice, check_count, must_be, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.propagation import step
 
@@ -34,9 +34,8 @@ class CPGNN(nn.Module):
         normalization: Matrix = "none",
     ) -> None:
         super().__init__()
-        check_count("'num_layers'", num_layers, least=0)
-        if normalization not in ("none", "sym", "row"):
-            raise must_be("'normalization'", "be 'none', 'sym' or 'row'", repr(normalization))
+        check_count("num_layers", num_layers, least=0)
+        check_choice("normalization", normalization, ("none", "sym", "row"))
         c = num_classes or _classes_of(prior, H_bar)
         self.prior, self.num_layers, self.normalization = prior, num_layers, normalization
         self.given_H = H_bar is not None
@@ -79,8 +78,8 @@ def _classes_of(prior: nn.Module, H_bar: np.ndarray | Tensor | None) -> int:
     if not isinstance(classes, int):
         if H_bar is not None:
             return len(H_bar)
-        raise must_be(
-            "'num_classes'",
+        raise wrong_value(
+            "num_classes",
             "be given for a prior that does not say how many classes it has",
             type(prior).__name__,
             "Try CPGNN(prior, num_classes=graph.num_classes).",

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from cpgnn.engine.dense import dropped, relu_network, relu_product
 from cpgnn.engine.sparse import View, as_view
-from cpgnn.errors import check_count, must_be
+from cpgnn.errors import check_count, must_be, wrong_value
 from cpgnn.graph import Graph
 
 
@@ -110,7 +110,7 @@ class ChebyPrior(nn.Module):
     ) -> None:
         super().__init__()
         check_sizes(sizes, hidden, dropout)
-        check_count("'order'", order, least=0)
+        check_count("order", order, least=0)
         self.hidden, self.dropout, self.num_classes = hidden, dropout, sizes.num_classes
         self.order, self.reach = order, 2 * order
         glorot = Glorot(seed)
@@ -174,8 +174,8 @@ class Glorot:
 
 def check_sizes(sizes: Sizes, hidden: int, dropout: float) -> None:
     """What every estimator asks of its arguments."""
-    check_count("'hidden'", hidden, least=1)
+    check_count("hidden", hidden, least=1)
     if not 0 <= dropout < 1:
-        raise must_be("'dropout'", "lie in [0, 1)", dropout)
+        raise wrong_value("dropout", "lie in [0, 1)", dropout)
     if sizes.num_classes < 2:
         raise must_be("The graph", "have at least two classes", sizes.num_classes)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.errors import InputError, must_be
+from cpgnn.errors import InputError, must_be, wrong_value
 
 # Set so that features alone are worth what ogbn-products' are in the paper, whose MLP scores
 # 46.9–48.3 % on syn-products. Measured on 10 classes × 1,000 nodes, 100 features, per-class splits
@@ -46,16 +46,16 @@ class Reference:
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2:
-            raise must_be("'features'", "be a matrix", f"shape {self.features.shape}")
+            raise wrong_value("features", "be a matrix", f"shape {self.features.shape}")
         if self.labels.shape != self.features.shape[:1]:
-            raise must_be(
-                "'labels'",
+            raise wrong_value(
+                "labels",
                 f"have one entry for each of {self.features.shape[0]} rows of features",
                 self.labels.shape,
             )
         if self.labels.size and self.labels.max() >= len(self.class_names):
-            raise must_be(
-                "'labels'",
+            raise wrong_value(
+                "labels",
                 f"lie below the number of classes ({len(self.class_names)})",
                 int(self.labels.max()),
             )
@@ -72,7 +72,9 @@ def inject_features(
     X_r, y_r = _check_reference(reference)
     wanted, held = np.bincount(labels), np.bincount(y_r[y_r >= 0])
     if np.count_nonzero(held) < len(wanted):
-        raise must_be("'reference'", f"have at least {len(wanted)} classes", np.count_nonzero(held))
+        raise wrong_value(
+            "reference", f"have at least {len(wanted)} classes", np.count_nonzero(held)
+        )
     rows = np.empty(len(labels), dtype=np.int64)
     by_size = np.argsort(-wanted, kind="stable"), np.argsort(-held, kind="stable")
     for y, c in zip(*by_size, strict=False):  # the smallest classes of the reference may be left
@@ -90,10 +92,10 @@ def inject_features(
 def _check_reference(reference: Labelled) -> tuple[np.ndarray | sp.csr_array, np.ndarray]:
     if not (hasattr(reference, "features") and hasattr(reference, "labels")):
         hint = "Try gaussian_reference(class_sizes), or a Graph."
-        raise must_be("'reference'", "have features and labels", repr(reference), hint)
+        raise wrong_value("reference", "have features and labels", repr(reference), hint)
     X_r, y_r = reference.features, np.asarray(reference.labels)
     if X_r is None:
-        raise must_be("'reference'", "have features", "none")
+        raise wrong_value("reference", "have features", "none")
     if y_r.shape != X_r.shape[:1] or not np.issubdtype(y_r.dtype, np.integer):
         raise must_be(
             "The labels of 'reference'",
@@ -116,10 +118,10 @@ def gaussian_reference(
     scores about 47 % on ten classes, like the paper's.
     """
     sizes = as_class_sizes(class_sizes)
-    num_features = as_integer("'num_features'", num_features, len(sizes))
+    num_features = as_integer("num_features", num_features, len(sizes))
     if not (np.isfinite(separation) and separation >= 0):
-        raise must_be("'separation'", "be a number of at least 0", separation)
-    rng = np.random.default_rng(as_integer("'seed'", seed, 0))
+        raise wrong_value("separation", "be a number of at least 0", separation)
+    rng = np.random.default_rng(as_integer("seed", seed, 0))
     directions = np.linalg.qr(rng.standard_normal((num_features, len(sizes))))[0].T
     labels = np.repeat(np.arange(len(sizes)), sizes)
     noise = rng.standard_normal((len(labels), num_features), dtype=np.float32)
@@ -161,13 +163,13 @@ def as_class_sizes(class_sizes: Sequence[int]) -> np.ndarray:
     """N [c], positive integers."""
     sizes = np.asarray(class_sizes)
     if sizes.ndim != 1 or not sizes.size or not np.issubdtype(sizes.dtype, np.integer):
-        raise must_be("'class_sizes'", "be a list of integers, one a class", repr(class_sizes))
+        raise wrong_value("class_sizes", "be a list of integers, one a class", repr(class_sizes))
     if sizes.min() < 1:
-        raise must_be("'class_sizes'", "be at least 1 each", int(sizes.min()))
+        raise wrong_value("class_sizes", "be at least 1 each", int(sizes.min()))
     return sizes.astype(np.int64)
 
 
-def as_integer(what: str, value: Any, least: int) -> int:
+def as_integer(parameter: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise must_be(what, f"be an integer of at least {least}", repr(value))
+        raise wrong_value(parameter, f"be an integer of at least {least}", repr(value))
     return int(value)

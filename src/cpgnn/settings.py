@@ -8,7 +8,7 @@ from typing import Any, Literal
 from cpgnn.compatibility import Weighting
 from cpgnn.engine.fields import at_least, changed, one_of
 from cpgnn.engine.scaling import Scaling
-from cpgnn.errors import check_count, must_be
+from cpgnn.errors import check_choice, check_count
 
 SelectBy = Literal["accuracy", "macro_f1", "average_precision"]
 
@@ -52,10 +52,10 @@ class Settings:
     """"balanced" gives every class the same weight in the loss."""
 
     def __post_init__(self) -> None:
-        check_count("'pretrain_epochs'", self.pretrain_epochs, least=0)
-        check_count("'epochs'", self.epochs, least=0)
+        check_count("pretrain_epochs", self.pretrain_epochs, least=0)
+        check_count("epochs", self.epochs, least=0)
         if self.patience is not None:
-            check_count("'patience'", self.patience, least=1)
+            check_count("patience", self.patience, least=1)
         at_least(self, 0, "prior_weight_decay", "centering_weight")
         at_least(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
         one_of(self, "weighting", "edge", "node")
@@ -95,6 +95,5 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 def preset(name: str) -> Settings:
     """The settings called "default", "paper" or "authors"."""
-    if name not in PRESETS:
-        raise must_be("'preset'", f"be one of {', '.join(PRESETS)}", repr(name))
+    check_choice("preset", name, tuple(PRESETS))
     return PRESETS[name]

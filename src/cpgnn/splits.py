@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cpgnn.engine.arrays import as_positions
-from cpgnn.errors import must_be
+from cpgnn.errors import must_be, wrong_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,8 @@ def stratified_split(
     Shares are rounded to the nearest node; every class keeps at least one training node, and
     gives at least one to validation where it has two.
     """
-    check_share("'validation'", validation)
-    check_share("'test'", test)
+    check_share("validation", validation)
+    check_share("test", test)
     rng = np.random.default_rng(seed)
     parts: tuple[list[np.ndarray], ...] = ([], [], [])
     for nodes in _shuffled_classes(labels, rng):
@@ -56,19 +56,19 @@ def stratified_split(
     return _gathered(parts)
 
 
-def check_share(name: str, share: float) -> None:
+def check_share(parameter: str, share: float) -> None:
     if not 0 <= share < 1:
         percent = 1 < share < 100 and share == int(share)
         hint = f"Did you mean {share / 100:.2f}?" if percent else ""
-        raise must_be(name, "lie in [0, 1)", share, hint)
+        raise wrong_value(parameter, "lie in [0, 1)", share, hint)
 
 
 def per_class_split(
     labels: np.ndarray, *, train: float = 0.1, test: float = 0.8, seed: int = 0
 ) -> Split:
     """The paper's splits: of every class ⌊train·n_c⌋ nodes, ⌊test·n_c⌋, and the rest validates."""
-    check_share("'train'", train)
-    check_share("'test'", test)
+    check_share("train", train)
+    check_share("test", test)
     if train + test > 1 + 1e-9:
         raise must_be("'train' and 'test'", "add up to at most 1", f"{train} + {test}")
     rng = np.random.default_rng(seed)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cpgnn.errors import GraphNotice, must_be
+from cpgnn.errors import GraphNotice, advise, check_choice, must_be, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.reference import Labelled, as_class_sizes, as_integer, inject_features
 
@@ -41,7 +41,7 @@ def mixhop_compatibility(num_classes: int, h: float, base: float = 2.0) -> np.nd
     """
     c, h = _check_target(num_classes, h)
     if not (np.isfinite(base) and base > 0):
-        raise must_be("'base'", "be a positive number", base)
+        raise wrong_value("base", "be a positive number", base)
     step = np.abs(np.subtract.outer(np.arange(c), np.arange(c)))
     distance = np.minimum(step, c - step)
     largest = 1 if base > 1 else distance.max()  # where w is 1: no power can overflow
@@ -58,9 +58,9 @@ def uniform_compatibility(num_classes: int, h: float) -> np.ndarray:
 
 
 def _check_target(num_classes: int, h: float) -> tuple[int, float]:
-    c = as_integer("'num_classes'", num_classes, 2)
+    c = as_integer("num_classes", num_classes, 2)
     if not 0 <= h <= 1:
-        raise must_be("'h'", "lie in [0, 1]", h)
+        raise wrong_value("h", "lie in [0, 1]", h)
     return c, float(h)
 
 
@@ -105,9 +105,9 @@ def generate_graph(
     """
     sizes = as_class_sizes(class_sizes)
     H = _as_compatibility(compatibility, len(sizes))
-    m = as_integer("'edges_per_node'", edges_per_node, 1)
+    m = as_integer("edges_per_node", edges_per_node, 1)
     n_0 = _check_bootstrap(bootstrap, num_bootstrap, sizes, m)
-    structure, injection = np.random.default_rng(as_integer("'seed'", seed, 0)).spawn(2)
+    structure, injection = np.random.default_rng(as_integer("seed", seed, 0)).spawn(2)
     authors = bootstrap == "authors"
     labels = _shuffled_labels(sizes, m if authors else 0, structure)
     features = None if reference is None else inject_features(reference, labels, injection)
@@ -313,11 +313,11 @@ def _as_compatibility(compatibility: Any, c: int) -> np.ndarray:
     try:
         H = np.asarray(compatibility, dtype=np.float64)
     except (TypeError, ValueError):
-        raise must_be("'compatibility'", "be a matrix of numbers", repr(compatibility)) from None
+        raise wrong_value("compatibility", "be a matrix of numbers", repr(compatibility)) from None
     if H.shape != (c, c):
-        raise must_be("'compatibility'", f"be {c} × {c}, one row a class", H.shape)
+        raise wrong_value("compatibility", f"be {c} × {c}, one row a class", H.shape)
     if not ((H >= 0) & (H <= 1)).all():
-        raise must_be("'compatibility'", "have entries in [0, 1]", f"{H.min()} to {H.max()}")
+        raise wrong_value("compatibility", "have entries in [0, 1]", f"{H.min()} to {H.max()}")
     sums = H.sum(axis=1)
     row = int(np.abs(sums - 1).argmax())
     if abs(sums[row] - 1) > 1e-6:
@@ -331,19 +331,18 @@ def _as_compatibility(compatibility: Any, c: int) -> np.ndarray:
 
 
 def _check_bootstrap(bootstrap: str, num_bootstrap: int, sizes: np.ndarray, m: int) -> int:
-    if bootstrap not in ("paper", "authors"):
-        raise must_be("'bootstrap'", "be 'paper' or 'authors'", repr(bootstrap))
+    check_choice("bootstrap", bootstrap, ("paper", "authors"))
     n, head = int(sizes.sum()), m * len(sizes)
     least = max(2, m)
     if bootstrap == "authors":
         least = max(2, head)
         if sizes.min() < m:
-            raise must_be(
-                "'class_sizes'",
-                f"be at least 'edges_per_node' ({m}) with bootstrap='authors'",
+            raise wrong_value(
+                "class_sizes",
+                advise(f"be at least {m}, the edges per node, with {{}}", bootstrap="authors"),
                 int(sizes.min()),
             )
-    n_0 = as_integer("'num_bootstrap'", num_bootstrap, least)
+    n_0 = as_integer("num_bootstrap", num_bootstrap, least)
     if n_0 >= n:
-        raise must_be("'num_bootstrap'", f"be below the number of nodes ({n})", n_0)
+        raise wrong_value("num_bootstrap", f"be below the number of nodes ({n})", n_0)
     return n_0

@@ -25,7 +25,7 @@ from cpgnn.engine.loop import (
     seeded,
 )
 from cpgnn.engine.scores import Score, validation_score
-from cpgnn.errors import BeliefOverflowError, must_be
+from cpgnn.errors import BeliefOverflowError, Message, advise, must_be
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
 from cpgnn.settings import Settings
@@ -110,9 +110,9 @@ def _check_score(score: Score, target: Target, name: str) -> None:
     if len(labels) and np.isnan(score(uniform.to(labels.device), labels)):
         raise must_be(
             "The validation nodes",
-            f"show a node of the positive class, for select_by={name!r}",
+            advise("show a node of the positive class, for {}", select_by=name),
             "none",
-            "Try another split, or select_by='accuracy'.",
+            advise("Try another split, or {}.", select_by="accuracy"),
         )
 
 
@@ -203,9 +203,12 @@ def _overflow(model: CPGNN, target: Target, epoch: Epoch) -> BeliefOverflowError
     A = target.view.graph.matrix("none" if model.normalization == "none" else "sym")
     rho_A = float(abs(eigsh(A.astype(np.float64), k=1, return_eigenvectors=False)[0]))
     rho_H = float(np.abs(np.linalg.eigvals(model.H_bar.detach().double().cpu().numpy())).max())
+    growth = f"ρ(A)·ρ(H̄) = {rho_A:.3g} · {rho_H:.3g} = {rho_A * rho_H:.3g}"
     return BeliefOverflowError(
-        f"Beliefs grew beyond what {str(model.H_bar.dtype)[6:]} can tell apart after "
-        f"{epoch.epoch} epochs of propagation with K = {model.num_layers}: each layer multiplies "
-        f"them by up to ρ(A)·ρ(H̄) = {rho_A:.3g} · {rho_H:.3g} = {rho_A * rho_H:.3g}, which must "
-        "stay near 1 for many layers. Try normalization='sym' or 'row', or fewer layers."
+        Message(
+            f"Beliefs grew beyond what {str(model.H_bar.dtype)[6:]} can tell apart after "
+            f"{epoch.epoch} epochs of propagation with K = {model.num_layers}: each layer "
+            f"multiplies them by up to {growth}, which must stay near 1 for many layers. ",
+            advise("Try {}, or fewer layers.", normalization=("sym", "row")),
+        )
     )

@@ -69,5 +69,5 @@ def test_scores_by_name():
     assert validation_score("accuracy") is accuracy
     assert validation_score("macro_f1") is macro_f1
     assert validation_score("average_precision") is average_precision
-    with pytest.raises(InputError, match=r"'select_by' must be one of accuracy, .*\. Got 'f1'"):
+    with pytest.raises(InputError, match=r"'select_by' must be 'accuracy', .*\. Got 'f1'"):
         validation_score("f1")

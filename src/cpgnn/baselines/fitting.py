@@ -25,7 +25,7 @@ from cpgnn.engine.loop import (
     seeded,
 )
 from cpgnn.engine.sparse import as_view, logits_on
-from cpgnn.errors import must_be
+from cpgnn.errors import must_be, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
@@ -94,7 +94,7 @@ def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     names = {name.split(".")[0] for name, _ in model.named_parameters()}
     for name in recipe.decayed or ():
         if name not in names:
-            raise must_be("'decayed'", f"name weights: {', '.join(sorted(names))}", repr(name))
+            raise wrong_value("decayed", f"name weights: {', '.join(sorted(names))}", repr(name))
     for name, weight in model.named_parameters():
         decays = recipe.decayed is None or name.split(".")[0] in recipe.decayed
         groups[0 if decays else 1]["params"].append(weight)

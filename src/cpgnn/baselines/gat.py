@@ -10,7 +10,7 @@ from cpgnn.baselines.attention import Edges, attention, mix
 from cpgnn.baselines.operators import whole
 from cpgnn.engine.dense import dropped
 from cpgnn.engine.sparse import View, as_view
-from cpgnn.errors import must_be
+from cpgnn.errors import wrong_value
 from cpgnn.graph import Graph
 from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
 
@@ -36,7 +36,7 @@ class GAT(nn.Module):
         super().__init__()
         check_sizes(sizes, hidden, dropout)
         if heads < 1:
-            raise must_be("'heads'", "be at least 1", heads)
+            raise wrong_value("heads", "be at least 1", heads)
         c = sizes.num_classes
         self.heads, self.dropout, self.num_classes = heads, dropout, c
         glorot = Glorot(seed)

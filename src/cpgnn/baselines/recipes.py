@@ -21,7 +21,7 @@ from cpgnn.baselines.mlp import MLP
 from cpgnn.baselines.sage import GraphSAGE
 from cpgnn.engine.fields import at_least, changed, one_of
 from cpgnn.engine.scaling import Scaling
-from cpgnn.errors import check_count, must_be
+from cpgnn.errors import check_count, must_be, wrong_value
 from cpgnn.priors import Sizes
 
 MODELS: dict[str, type[nn.Module]] = {
@@ -71,11 +71,11 @@ class Recipe:
     """How the caller scales the features (see `cpgnn.engine.scaling`)."""
 
     def __post_init__(self) -> None:
-        check_count("'epochs'", self.epochs, least=1)
-        check_count("'patience'", self.patience, least=0)
+        check_count("epochs", self.epochs, least=1)
+        check_count("patience", self.patience, least=0)
         for name in ("batch_size", "rate_steps"):
             if getattr(self, name) is not None:
-                check_count(f"'{name}'", getattr(self, name), least=1)
+                check_count(name, getattr(self, name), least=1)
         at_least(self, 0, "weight_decay")
         at_least(self, 1e-12, "learning_rate", "adam_epsilon")
         one_of(self, "optimizer", "adam", "sgd")
@@ -86,7 +86,7 @@ class Recipe:
     def build(self, sizes: Sizes, *, seed: int = 0) -> nn.Module:
         """A new model with weights from `seed`."""
         if self.method not in MODELS:
-            raise must_be("'method'", f"be one of {', '.join(MODELS)} to be built", self.method)
+            raise wrong_value("method", f"be one of {', '.join(MODELS)} to be built", self.method)
         return MODELS[self.method](sizes, **self.settings, seed=seed)
 
     def but(self, **changes: Any) -> Recipe:

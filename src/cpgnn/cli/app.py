@@ -28,6 +28,7 @@ from cpgnn.cli import (
     stats,
     table,
 )
+from cpgnn.errors import CPGNNError, Mention, either
 
 app = typer.Typer(
     help="Classify the nodes of a graph, whether its edges join like with like or opposites.",
@@ -88,12 +89,8 @@ def main() -> None:
         hint = "Try a smaller one or fewer features."
         _fail(f"The graph must fit into memory. Got one that does not. {hint}", 2)
     except Exception as error:
-        from cpgnn.errors import CPGNNError
-
         if isinstance(error, CPGNNError):
-            from cpgnn.cli.wording import in_flags
-
-            _fail(in_flags(str(error)), 2)
+            _fail(error.spelt(in_flags), 2)
         if isinstance(error, OSError):
             where = f"{error.filename}: " if error.filename else ""
             _fail(f"{where}{error.strerror or error}", 2)
@@ -102,6 +99,42 @@ def main() -> None:
         if before is not None:
             signal.signal(signal.SIGINT, before)
     _flush()
+
+
+FLAGS = {
+    "num_layers": "--layers",
+    "h": "--homophily",
+    "num_classes": "--classes",
+    "num_bootstrap": "--bootstrap-nodes",
+    "reference": "--features",
+    "class_sizes": "--class-size",
+}
+"""Parameters whose flag has another name; the others are spelt alike."""
+
+
+def in_flags(mention: Mention) -> str:
+    """ "'--layers'", "--impute median", "--one-hot": as a user of the command line writes it."""
+    name, values = mention.parameter, mention.values
+    flag = FLAGS.get(name, "--" + name.replace("_", "-"))
+    if name and flag not in _flags():
+        return str(mention)
+    if not values:
+        return f"'{flag}'"
+    if values == (True,):
+        return flag
+    words = either([str(value).replace("_", "-") for value in values if value is not None])
+    return f"{flag} {words}" if name else words
+
+
+def _flags() -> set[str]:
+    """Every flag of every command."""
+    waiting: list[Any] = [typer.main.get_command(app)]
+    flags: set[str] = set()
+    while waiting:
+        command = waiting.pop()
+        waiting += getattr(command, "commands", {}).values()
+        flags.update(*(parameter.opts for parameter in command.params))
+    return flags
 
 
 class _Interrupted(BaseException):

@@ -98,7 +98,7 @@ def fit(
         seed=seed,
     )
     classifier.check_params()
-    check_share("'--test'", TEST if test is None else test)
+    check_share("test", TEST if test is None else test)
     goal = one_goal(min_precision, min_recall, best_f1)
     check_free(out)
     loaded = opt.read(

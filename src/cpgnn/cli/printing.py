@@ -14,7 +14,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from cpgnn.check.facts import Stats
-from cpgnn.cli.wording import in_flags
 from cpgnn.compatibility import compatibility_error
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.intervals import EdgeFrequency
@@ -52,7 +51,7 @@ def show(to: Console, made: Table) -> None:
 
 def print_notices(graph: Graph) -> None:
     for notice in graph.notices:
-        print(f"Note: {in_flags(notice)}", file=sys.stderr)
+        print(f"Note: {notice}", file=sys.stderr)
 
 
 def table(*columns: str, title: str | None = None) -> Table:

@@ -116,7 +116,7 @@ def fit(
         seed=seed,
     )
     classifier.check_params()
-    check_share("'--test'", test)
+    check_share("test", test)
     check_free(out)
     opt.use_threads(threads)
     with _spark(master, conf, work) as spark, progress_bar() as begin:

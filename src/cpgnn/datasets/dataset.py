@@ -69,7 +69,7 @@ class Dataset:
 
     def paper_splits(self, count: int = 10) -> tuple[Split, ...]:
         """The paper's splits with features: 10 % / 10 % / 80 % of every class, seeds 0, 1, …"""
-        check_count("'count'", count, least=1)
+        check_count("count", count, least=1)
         return tuple(per_class_split(self.graph.labels, seed=seed) for seed in range(count))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.errors import InputError, must_be
+from cpgnn.errors import check_choice, must_be, wrong_value
 
 Matrix = Literal["none", "sym", "row"]
 
@@ -34,13 +34,13 @@ def as_weights(weights: Any, count: int) -> np.ndarray:
     except (TypeError, ValueError):
         given = np.array(weights, dtype=object).ravel().tolist()
         text = next((weight for weight in given if isinstance(weight, str)), given[0])
-        raise must_be("'weights'", "be numbers", repr(text)) from None
+        raise wrong_value("weights", "be numbers", repr(text)) from None
     if values.shape != (count,):
-        raise must_be("'weights'", f"have one entry for each of {count} edges", values.shape)
+        raise wrong_value("weights", f"have one entry for each of {count} edges", values.shape)
     bad = ~np.isfinite(values) | (values < 0)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise must_be("'weights'", "be finite and not negative", f"{values[row]} in row {row}")
+        raise wrong_value("weights", "be finite and not negative", f"{values[row]} in row {row}")
     return values
 
 
@@ -110,8 +110,7 @@ def _count(count: int, what: str, did: str) -> str:
 def normalized(A: sp.csr_array, degrees: np.ndarray, kind: Matrix) -> sp.csr_array:
     if kind == "none":
         return A
-    if kind not in ("sym", "row"):
-        raise must_be("'normalization'", "be 'none', 'sym' or 'row'", repr(kind))
+    check_choice("normalization", kind, ("none", "sym", "row"))
     power = -0.5 if kind == "sym" else -1.0
     with np.errstate(divide="ignore"):
         scale = np.where(degrees > 0, degrees**power, 0.0)
@@ -134,10 +133,11 @@ def as_features(features: Any) -> np.ndarray | sp.csr_array | None:
     try:
         return np.ascontiguousarray(features, dtype=np.float32)
     except (TypeError, ValueError):
-        raise InputError(
-            "'features' must be numbers in n rows and F columns. "
-            f"Got {_described(features)}. Encode text columns first (one-hot, say)."
-        ) from None
+        must, hint = (
+            "be numbers in n rows and F columns",
+            "Encode text columns first (one-hot, say).",
+        )
+        raise wrong_value("features", must, _described(features), hint) from None
 
 
 def _described(features: Any) -> str:
@@ -160,7 +160,7 @@ def as_labels(
         return np.full(n, -1, dtype=np.int64), tuple(class_names or ())
     values = _label_values(labels)
     if values.shape != (n,):
-        raise must_be("'labels'", f"have one entry for each of {n} nodes", values.shape)
+        raise wrong_value("labels", f"have one entry for each of {n} nodes", values.shape)
     integers = np.issubdtype(values.dtype, np.integer)
     if class_names is not None:
         names = tuple(class_names)

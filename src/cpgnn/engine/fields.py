@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from numbers import Real
 from typing import Any, TypeVar
 
-from cpgnn.errors import must_be
+from cpgnn.errors import check_choice, must_be, wrong_value
 
 Frozen = TypeVar("Frozen", bound=Any)
 """A frozen dataclass."""
@@ -17,15 +17,12 @@ def at_least(settings: Any, least: float, *names: str) -> None:
     for name in names:
         value = getattr(settings, name)
         if not isinstance(value, Real) or not least <= float(value) < float("inf"):
-            raise must_be(f"'{name}'", f"be a number of at least {least:g}", repr(value))
+            raise wrong_value(name, f"be a number of at least {least:g}", repr(value))
 
 
 def one_of(settings: Any, name: str, *values: Any) -> None:
     """Raises unless this field has one of the values."""
-    value = getattr(settings, name)
-    if value not in values:
-        listed = ", ".join(repr(v) for v in values)
-        raise must_be(f"'{name}'", f"be one of {listed}", repr(value))
+    check_choice(name, getattr(settings, name), values)
 
 
 def changed(settings: Frozen, changes: dict[str, Any]) -> Frozen:

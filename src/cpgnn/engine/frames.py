@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cpgnn.errors import must_be
+from cpgnn.errors import must_be, wrong_value
 
 ID_NAMES = frozenset(("id", "ids", "node", "node_id", "nodeid", "node id", "vertex", "name", "key"))
 
@@ -41,11 +41,11 @@ def label_series(labels: pd.DataFrame | pd.Series | None) -> pd.Series:
             ids, rest = pd.Index(labels.iloc[:, 0], tupleize_cols=False), labels.iloc[:, 1:]
         if rest.shape[1] != 1:
             must = "have the columns id, label; or one column and node ids in the index"
-            raise must_be("'labels'", must, ", ".join(map(str, labels.columns)))
+            raise wrong_value("labels", must, ", ".join(map(str, labels.columns)))
         labels = pd.Series(rest.iloc[:, 0].to_numpy(), index=ids)
     if not labels.index.is_unique:
         twice = labels.index[labels.index.duplicated()][0]
-        raise must_be("'labels'", "name each node once", f"{twice!r} twice")
+        raise wrong_value("labels", "name each node once", f"{twice!r} twice")
     return labels
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cpgnn.errors import must_be
+from cpgnn.errors import check_choice
 
 Score = Callable[[Tensor, Tensor], float]
 
@@ -54,8 +54,7 @@ _SCORES: dict[str, Score] = {
 
 def validation_score(name: str, positive: int | None = None) -> Score:
     """The score called "accuracy", "macro_f1" or "average_precision" (of the class `positive`)."""
-    if name not in _SCORES:
-        raise must_be("'select_by'", f"be one of {', '.join(_SCORES)}", repr(name))
+    check_choice("select_by", name, tuple(_SCORES))
     if positive is not None and name == "average_precision":
         return partial(average_precision, positive=positive)
     return _SCORES[name]

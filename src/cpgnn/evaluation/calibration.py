@@ -99,7 +99,7 @@ class Reliability:
 
 def reliability(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Reliability:
     """The reliability diagram of probabilities [t, c] against labels [t], in equal bins."""
-    check_count("'bins'", bins, least=1)
+    check_count("bins", bins, least=1)
     sure = probabilities.max(axis=1)
     hit = probabilities.argmax(axis=1) == labels
     # float64 edges as np.linspace gives them: a confidence of exactly b/bins is in bin b.

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 
 from cpgnn.compatibility import edge_frequency, enhanced_belief
-from cpgnn.errors import check_count, must_be
+from cpgnn.errors import check_count, wrong_value
 from cpgnn.homophily import one_hot, row_normalized
 
 RESAMPLES = 200
@@ -118,8 +118,8 @@ def edge_frequency_interval(
     """
     if not 0 < confidence < 1:
         hint = f"Did you mean {confidence / 100:.2f}?" if 1 < confidence < 100 else ""
-        raise must_be("'confidence'", "lie in (0, 1)", confidence, hint)
-    check_count("'resamples'", resamples, least=2)
+        raise wrong_value("confidence", "lie in (0, 1)", confidence, hint)
+    check_count("resamples", resamples, least=2)
     n, c = B.shape
     known = np.concatenate([train, val])
     base = edge_frequency(A, enhanced_belief(B, labels, known))

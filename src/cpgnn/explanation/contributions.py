@@ -13,7 +13,7 @@ from torch import Tensor
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
 from cpgnn.engine.dense import centered_softmax
-from cpgnn.errors import must_be
+from cpgnn.errors import wrong_value
 from cpgnn.evaluation.calibration import softmax
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.walks import Walks, split_walks
@@ -41,7 +41,7 @@ def explain(
         given = _bare(model, graph)
     else:
         must = "be a fitted CPGNNClassifier or a CPGNN"
-        raise must_be("'model'", must, type(model).__name__)
+        raise wrong_value("model", must, type(model).__name__)
     network, ids = given.network, given.graph.node_ids.to_numpy()
     where = np.arange(len(ids)) if nodes is None else given.graph.positions(nodes)
     walks = _walks(network, given.graph, where)
@@ -111,7 +111,7 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
 
 def _bare(network: CPGNN, graph: Graph | None) -> _Given:
     if graph is None:
-        raise must_be("'graph'", "be given with a bare CPGNN", "None")
+        raise wrong_value("graph", "be given with a bare CPGNN", "None")
     logits = _evaluated(network, lambda: network(graph)).cpu().numpy()
     P = softmax(logits)
     names = tuple(str(name) for name in graph.class_names)

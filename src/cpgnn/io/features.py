@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from cpgnn.errors import advise
 from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
@@ -85,7 +86,7 @@ def spread(
             "Every node",
             "have features",
             f"none for {count(number, 'node')}, {place_of(first)} first",
-            "Add the rows, or use impute='median'.",
+            advise("Add the rows, or use {}.", impute="median"),
         )
     medians = np.zeros(matrix.shape[1], dtype=np.float32)
     notices = []

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from cpgnn.errors import GraphNotice, must_be
+from cpgnn.errors import GraphNotice, check_choice, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
@@ -77,11 +77,10 @@ def read_graph(
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
     sorted, as numbers if all are integers.
     """
-    if impute not in (None, "median"):
-        raise must_be("'impute'", "be None or 'median'", repr(impute))
+    check_choice("impute", impute, (None, "median"))
     if impute and like is not None and like.medians is None:
         hint = "Try like=first.columns.with_medians_of(first.graph.features)."
-        raise must_be("'like'", "have the medians of the first graph to fill gaps", "none", hint)
+        raise wrong_value("like", "have the medians of the first graph to fill gaps", "none", hint)
     unlabelled = None if unlabelled is None else str(unlabelled)
     given, feature_rows = _edges(Path(edges), unlabelled, impute, header, features is None, like)
     if features is not None:

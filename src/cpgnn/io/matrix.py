@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from cpgnn.engine.text import listed
-from cpgnn.errors import InputError
+from cpgnn.errors import InputError, Message, advise
 from cpgnn.io.columns import FeatureColumns, unique
 from cpgnn.io.ids import as_array
 from cpgnn.io.origin import Origin
@@ -78,7 +78,9 @@ def _found(origin: Origin, table: pa.Table, one_hot: bool) -> FeatureColumns:
             categories.append(None)
             continue
         if not one_hot:
-            raise _text_column(origin, column, i, "Remove the column, or use one_hot=True.")
+            raise _text_column(
+                origin, column, i, advise("Remove the column, or use {}.", one_hot=True)
+            )
         values = sorted(pc.unique(as_array(known_cells(column))).drop_null().to_pylist())
         if len(values) > MAX_CATEGORIES:
             what = f"Text column {origin.column(i)}"
@@ -132,7 +134,7 @@ def _gap(origin: Origin, column: int, row: int) -> InputError:
         f"A feature (column {origin.column(column)})",
         "be a number",
         "a missing value",
-        "Fill it, or use impute='median'.",
+        advise("Fill it, or use {}.", impute="median"),
         row=row,
     )
 
@@ -187,6 +189,6 @@ def _text_column(origin: Origin, column: Any, i: int, hint: str) -> InputError:
     row = first_text(column)
     value = column[row].as_py()
     if value.replace(",", ".", 1) != value:
-        hint = f"Write decimals with a point. {hint}"
+        hint = Message("Write decimals with a point. ", hint)
     what = f"A feature (column {origin.column(i)})"
     return origin.wrong(what, "be a number", shorten(value), hint, row=row)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from cpgnn.engine.text import count as count
 from cpgnn.engine.text import first_line as first_line
 from cpgnn.engine.text import shorten as shorten
-from cpgnn.errors import InputError, must_be
+from cpgnn.errors import InputError, Message, must_be
 
 StrPath = str | os.PathLike[str]
 
@@ -38,7 +38,9 @@ def wrong(
         place += f", line {line}"
     elif row is not None:
         place += f", row {row}"
-    return InputError(f"{place}: {must_be(what, must, got, hint)}")
+    error = InputError(Message(f"{place}: ", must_be(what, must, got, hint).args[0]))
+    error.file, error.line = str(path), line
+    return error
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from cpgnn.classifier import Begin, CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.errors import NumericalNotice, must_be
+from cpgnn.errors import NumericalNotice, advise, must_be, wrong_value
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.metrics import evaluate
 from cpgnn.evaluation.thresholds import Goal, check_flaggable, choose_flag
@@ -87,7 +87,7 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
         hint = (
             "Label some nodes of another class."
             if names
-            else "Give a table of them: labels='labels.csv'."
+            else advise("Give a table of them: {}.", labels="labels.csv")
         )
         raise must_be("The labels", "name at least two classes", got, hint)
     if loaded.split is None:
@@ -177,5 +177,5 @@ def _positive_class(graph: Graph, positive: str | None) -> int | None:
         counts = np.bincount(graph.labels[graph.labels >= 0], minlength=len(names))
         return int(counts.argmin()) if len(names) == 2 else None
     if positive not in names:
-        raise must_be("'positive'", f"be one of the classes {', '.join(names)}", repr(positive))
+        raise wrong_value("positive", f"be one of the classes {', '.join(names)}", repr(positive))
     return names.index(positive)

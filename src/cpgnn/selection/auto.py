@@ -9,7 +9,7 @@ import numpy as np
 
 from cpgnn.architecture import Architecture
 from cpgnn.engine.loop import Observer, Training
-from cpgnn.errors import BeliefOverflowError, must_be
+from cpgnn.errors import BeliefOverflowError, check_choice
 from cpgnn.graph import Graph
 from cpgnn.settings import Settings
 from cpgnn.splits import Split, exchanged
@@ -72,8 +72,7 @@ def candidates(
     num_layers: int | None = None,
 ) -> list[Architecture]:
     """The short list for this graph; `prior` and `num_layers` narrow it, `like` gives the rest."""
-    if prior not in ("auto", "mlp", "cheby", "link"):
-        raise must_be("'prior'", "be 'auto', 'mlp', 'cheby' or 'link'", repr(prior))
+    check_choice("prior", prior, ("auto", "mlp", "cheby", "link"))
     chosen: list[Architecture] = []
     for candidate in CANDIDATES:
         K = candidate.num_layers if num_layers is None else num_layers

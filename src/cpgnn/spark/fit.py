@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from cpgnn.classifier import Begin, CPGNNClassifier
 from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.errors import must_be
+from cpgnn.errors import must_be, wrong_value
 from cpgnn.evaluation.intervals import EdgeFrequency, edge_frequency_interval
 from cpgnn.io import check_free
 from cpgnn.run.fit import train_run
@@ -86,7 +86,7 @@ def check_fittable(classifier: CPGNNClassifier, given: Given) -> None:
         raise must_be("Labels", "be given to fit", "none")
     if classifier.num_layers is None:
         hint = "Each hop of the receptive field is a job: try 1 first."
-        raise must_be("'num_layers'", "be given on Spark", "None", hint)
+        raise wrong_value("num_layers", "be given on Spark", "None", hint)
     if classifier.num_layers > 1:
         check_checkpoints(given.edges)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpgnn.engine.saving import CONFIG, WEIGHTS
-from cpgnn.errors import InputError, must_be
+from cpgnn.errors import InputError, Message, advise, must_be
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,8 +57,8 @@ def check_distributable(prior: str, num_features: int | None) -> None:
         return
     why = {
         "cheby": "Its polynomial of the Laplacian needs features from four hops around a node.",
-        "link": "It knows nodes by their position in one graph.",
-        "auto": "It may choose a prior that cannot be distributed.",
+        "link": "It knows nodes by their position in one graph. ",
+        "auto": "It may choose a prior that cannot be distributed. ",
     }
     if not num_features:
         raise InputError(
@@ -69,7 +69,9 @@ def check_distributable(prior: str, num_features: int | None) -> None:
         "The prior on Spark",
         "be 'mlp'",
         repr(prior),
-        f"{why.get(prior, '')} Try prior='mlp', or the same graph on one machine.".strip(),
+        Message(
+            why.get(prior, ""), advise("Try {}, or the same graph on one machine.", prior="mlp")
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.engine.scaling import match_names
+from cpgnn.errors import Message, advise
 from cpgnn.io.places import wrong
 from cpgnn.spark.adjacency import Adjacency, kept
 from cpgnn.spark.model import Packed, check_distributable, prior_logits
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
     from cpgnn.classifier import CPGNNClassifier
 
-OVERFLOW = (
-    "Beliefs of every node must be finite. Got infinite ones. "
-    "Try normalization='sym' or 'row', or fewer layers."
+OVERFLOW = Message(
+    "Beliefs of every node must be finite. Got infinite ones. ",
+    advise("Try {}, or fewer layers.", normalization=("sym", "row")),
 )
 
 
