@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from cpgnn.formatting import between, count, percent, probability, quoted, whole_percent
+from cpgnn.formatting import between, percent, probability, quoted, whole_percent
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,6 @@ from cpgnn.formatting import between, count, percent, probability, quoted, whole
         (probability(0.97312), "97.31 %"),
         (probability(0.999951), "> 99.99 %"),
         (probability(0.00004), "< 0.01 %"),
-        (count(1, "node"), "1 node"),
-        (count(2000, "node"), "2,000 nodes"),
-        (count(2, "class", "classes"), "2 classes"),
         (quoted("a" * 50), f"“{'a' * 39}…”"),
     ],
 )

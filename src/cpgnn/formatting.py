@@ -41,11 +41,6 @@ def signed(margin: float) -> str:
     return f"{margin:+.2f}"
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """ "1 node", "2,000 nodes"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def shortened(name: object, longest: int = LONGEST) -> str:
     """A name, cut where it would fill a line."""
     text = str(name)

@@ -18,7 +18,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from cpgnn.evaluation.metrics import _weighted_ranking, evaluate, share
+from cpgnn.evaluation.metrics import Evaluation, Scored, difference, evaluate, share
 from toys import softmax
 
 NAMES = ["a", "b", "c"]
@@ -92,23 +92,6 @@ def test_ranking_scores_are_scikit_learns_with_ties_too(positive, digits):
     assert scores.average_precision.value == pytest.approx(average_precision_score(hit, score))
 
 
-@given(st.integers(2, 15), st.integers(0, 2**16), st.sampled_from([0, 1, 8]))
-def test_resampled_rankings_are_scikit_learns_with_sample_weights(n, seed, digits):
-    rng = np.random.default_rng(seed)
-    hit = rng.random(n) < 0.4
-    score = np.round(rng.random(n), digits)
-    weight = rng.multinomial(n, np.full(n, 1 / n))
-    order = np.argsort(-score, kind="stable")
-    tied = score[order]
-    last_of_tie = np.append(tied[1:] != tied[:-1], True)
-    ours = _weighted_ranking(hit[order], last_of_tie, weight[order])
-    if (weight * hit).sum() in (0, weight.sum()):
-        assert ours is None
-        return
-    assert ours[0] == pytest.approx(roc_auc_score(hit, score, sample_weight=weight))
-    assert ours[1] == pytest.approx(average_precision_score(hit, score, sample_weight=weight))
-
-
 def test_intervals_hold_the_point_and_shrink_with_n():
     widths = []
     for n in (50, 200, 3200):
@@ -121,7 +104,6 @@ def test_intervals_hold_the_point_and_shrink_with_n():
             scores.roc_auc,
             scores.average_precision,
         ):
-            assert scored.n == n
             assert scored.low < scored.value < scored.high
             row.append(scored.high - scored.low)
         widths.append(row)
@@ -130,7 +112,7 @@ def test_intervals_hold_the_point_and_shrink_with_n():
     assert (large < middle / 2).all()  # sixteen times the nodes: a quarter of the width
 
 
-def test_the_bootstrap_of_auc_agrees_with_hanley_and_mcneil():
+def test_the_width_of_auc_agrees_with_hanley_and_mcneil():
     """Their closed form for the standard error, for scores that are normal in each class."""
     rng = np.random.default_rng(5)
     y = np.repeat([0, 1], [700, 300])
@@ -164,11 +146,77 @@ def test_a_class_that_is_absent_from_the_test_nodes():
     assert scores.macro_f1.value == pytest.approx(expected)
 
 
-def test_the_same_seed_gives_the_same_intervals():
+def test_repeats_are_averaged_and_add_no_nodes():
     P, y = predictions(4)
-    one, same, other = (evaluate(P, y, NAMES, positive=0, seed=s).as_dict() for s in (0, 0, 1))
-    assert one == same
-    assert one["roc_auc"]["low"] != other["roc_auc"]["low"]
+    other = np.roll(P, 1, axis=0)
+    both = evaluate(np.stack([P, other]), y, NAMES, positive=0)
+    one, two = evaluate(P, y, NAMES, positive=0), evaluate(other, y, NAMES, positive=0)
+    for name in ("accuracy", "roc_auc", "average_precision"):
+        values = [getattr(scores, name).value for scores in (one, two)]
+        assert getattr(both, name).value == pytest.approx(np.mean(values))
+        assert getattr(both, name).n == getattr(one, name).n
+    np.testing.assert_allclose(both.confusion, (one.confusion + two.confusion) / 2)
+    assert both.accuracy.high - both.accuracy.low > 0.1  # as wide as 80 nodes make it, not 160
+
+
+# -- intervals ----------------------------------------
+
+
+def every_score(scores: Evaluation) -> list[Scored]:
+    ranking = [scores.roc_auc, scores.average_precision, *(scores.precision_at or {}).values()]
+    named = [*scores.precision.values(), *scores.recall.values(), *ranking, scores.chance]
+    plain = [scores.accuracy, scores.macro_f1, scores.majority, scores.over_majority]
+    return [scored for scored in [*plain, *named] if scored is not None and scored.n]
+
+
+@given(st.integers(1, 40), st.integers(2, 12), st.floats(0, 8), st.integers(0, 2**16))
+def test_every_interval_holds_its_value(n, c, skill, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, c, n)
+    P = softmax(rng.normal(size=(n, c)) + skill * np.eye(c)[y])
+    for scored in every_score(evaluate(P, y, [f"c{i}" for i in range(c)], positive=0)):
+        assert -1 <= scored.low <= scored.value <= scored.high <= 1
+
+
+def test_twelve_right_answers_for_twelve_classes():
+    """A bootstrap put 1.0 into (0.50, 0.83): resamples lack classes, and an absent one counts 0."""
+    scores = evaluate(np.eye(12), np.arange(12), list("abcdefghijkl"), positive=0)
+    for scored in every_score(scores):
+        assert scored.low <= scored.value <= scored.high
+    assert scores.macro_f1.value == 1.0
+    assert 0.6 < scores.macro_f1.low < 0.9
+
+
+@pytest.mark.parametrize(
+    ("n", "shares", "skill"), [(60, [0.6, 0.3, 0.1], 1.5), (400, [0.95, 0.05], 2.5)]
+)
+def test_intervals_cover_what_many_more_nodes_show(n, shares, skill):
+    """Drawn 200 times; the truth from 200,000 nodes of the same kind."""
+
+    def drawn(n: int, rng: np.random.Generator) -> Evaluation:
+        y = rng.choice(len(shares), n, p=shares)
+        P = softmax(rng.normal(size=(n, len(shares))) + skill * np.eye(len(shares))[y])
+        return evaluate(P, y, NAMES[: len(shares)], positive=len(shares) - 1)
+
+    truth = drawn(200_000, np.random.default_rng(0))
+    rng = np.random.default_rng(1)
+    sample = [drawn(n, rng) for _ in range(200)]
+    for name in ("accuracy", "macro_f1", "over_majority", "roc_auc", "average_precision", "chance"):
+        true = getattr(truth, name).value
+        made = [getattr(scores, name) for scores in sample if getattr(scores, name)]
+        held = np.mean([scored.low <= true <= scored.high for scored in made])
+        assert held >= 0.91, name
+
+
+def test_the_difference_of_two_models_covers():
+    """Right together 50 times in 100, the first alone 20 times, the second alone 10 times."""
+    rng = np.random.default_rng(2)
+    held = 0
+    for _ in range(400):
+        kind = rng.choice(4, 40, p=[0.5, 0.2, 0.1, 0.2])
+        gain = difference((kind == 0) | (kind == 1), (kind == 0) | (kind == 2))
+        held += gain.low <= 0.1 <= gain.high
+    assert 0.92 <= held / 400 <= 0.99
 
 
 def test_as_dict_is_strict_json():
@@ -178,4 +226,5 @@ def test_as_dict_is_strict_json():
     parsed = json.loads(text)
     assert parsed["per_class"]["c"]["recall"] == {"value": None, "n": 0, "low": None, "high": None}
     assert parsed["positive"] == "a"
-    assert parsed["average_precision"]["n"] == int(keep.sum())
+    assert parsed["average_precision"]["n"] == int((y[keep] == 0).sum())
+    assert parsed["chance"]["value"] == (y[keep] == 0).mean()

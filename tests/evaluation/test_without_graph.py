@@ -49,8 +49,8 @@ def test_difference_is_paired():
     spread = np.sqrt((14 - 36 / 40) / 40**2)  # of the mean of +1, -1 and 0
     assert gain.low == pytest.approx(gain.value - 1.96 * spread, abs=0.03)
     assert gain.high == pytest.approx(gain.value + 1.96 * spread, abs=0.03)
-    same = difference(right, right)
-    assert (same.value, same.low, same.high) == (0, 0, 0)
+    same = difference(right, right)  # 40 nodes without a difference do not prove that there is none
+    assert same.low == -same.high < same.value == 0
     assert np.isnan(difference(right[:0], other[:0]).value)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpgnn.formatting import count
+from cpgnn.engine.text import count
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation

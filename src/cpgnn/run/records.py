@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from cpgnn.architecture import Architecture
 from cpgnn.engine.records import Count, Number, Record, Share
 from cpgnn.evaluation.calibration import Calibration, Reliability
-from cpgnn.evaluation.metrics import Evaluation, Scored
+from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored, whole
 from cpgnn.evaluation.thresholds import Flag, Threshold
 from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.settings import Settings
@@ -44,15 +44,18 @@ class ClassRecord(Record):
 
 
 class HeldOutRecord(Record):
-    """Scores on the test nodes."""
+    """Scores on nodes whose labels were held out."""
 
+    measured_on: str = HELD_OUT
+    judged_by: Literal["accuracy", "average precision"] = "accuracy"
     accuracy: Scored
     macro_f1: Scored
     majority_class: Scored
     per_class: dict[str, ClassRecord]
-    confusion: tuple[tuple[Count, ...], ...]
+    confusion: Matrix
     interval: str
     positive: str | None = None
+    chance: Scored | None = None
     roc_auc: Scored | None = None
     average_precision: Scored | None = None
     precision_at: dict[int, Scored] | None = None
@@ -71,8 +74,10 @@ class HeldOutRecord(Record):
             majority=self.majority_class,
             precision={name: scores.precision for name, scores in self.per_class.items()},
             recall={name: scores.recall for name, scores in self.per_class.items()},
-            confusion=np.array(self.confusion, dtype=np.int64),
+            confusion=whole(np.array(self.confusion)),
             positive=self.positive,
+            asked=self.judged_by == "average precision",
+            measured_on=self.measured_on,
             roc_auc=self.roc_auc,
             average_precision=self.average_precision,
             precision_at=self.precision_at,
