@@ -218,14 +218,14 @@ CASES = {
         "g.graphml",
         graphml(NODES + "\n<edge source='a' target='b'><data key='w'>-1</data></edge>"),
         4,
-        "at least 0. Got '-1'",
+        "at least 0. Got -1.0",
     ),
     "graphml feature": (
         "edges",
         "g.graphml",
         graphml("<node id='a'>\n<data key='f'>old</data></node>"),
-        4,
-        "'f' must be a number. Got 'old'",
+        3,
+        "column 'f'.* must be a number. Got 'old'",
     ),
     "graphml gap": ("edges", "g.graphml", graphml(NODES + "\n<node id='c'/>"), 4, "'f'.* missing"),
 }

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from cpgnn.engine.scaling import match_names
 from cpgnn.errors import InputError
 from cpgnn.io import FeatureColumns, read_graph
-from cpgnn.io.columns import column_medians
+from cpgnn.io.feature_columns import column_medians
 
 EDGES = "source,target\na,b\nb,c\nc,d\n"
 FIRST = "id,age,colour,height\na,1,red,5\nb,2,blue,6\nc,4,red,7\nd,8,green,9\n"

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from cpgnn.errors import InputError
-from cpgnn.io.nodes import read_node_ids
+from cpgnn.io.ids import read_node_ids
 
 CASES = {
     "one column": ("007\n042\n", ["007", "042"]),

@@ -167,7 +167,7 @@ def test_graphml(put, name):
     assert loaded.split.tolist() == ["train", "", ""]
     text = "\n".join(loaded.graph.notices)
     assert "1 edge without a weight counted as 1" in text
-    assert "1 numeric node attribute used as features (age)" in text
+    assert "1 numeric node attribute used as features ('age')" in text
 
 
 def test_graphml_with_other_labels_and_features(put):

@@ -86,7 +86,7 @@ def test_blanks_inside_cells_are_no_delimiter(put):
 )
 def test_the_header_rule_for_edges(put, content, header):
     file = edges(put("e.csv", content))
-    assert (file.origin.header is not None) is header
+    assert (file.header is not None) is header
     assert file.table.num_rows == content.count("\n") - header
 
 
@@ -103,22 +103,22 @@ def test_the_header_rule_for_edges(put, content, header):
 )
 def test_the_header_rule_for_features(put, content, header):
     file = read_table(put("f.csv", content), numbers=True)
-    assert (file.origin.header is not None) is header
+    assert (file.header is not None) is header
 
 
 def test_the_caller_decides_about_the_header(put):
     path = put("e.csv", "alice,bob\ncarol,dan\n")
     assert rows(edges(path, header=True)) == [("carol", "dan")]
-    assert edges(path, header=True).origin.header == ("alice", "bob")
+    assert edges(path, header=True).header == ("alice", "bob")
     path = put("e.csv", "source,target\na,b\n")
     assert rows(edges(path, header=False))[0] == ("source", "target")
 
 
 def test_doubtful_headers_and_comments_are_announced(put):
-    notices = edges(put("e.csv", "# x\nu,v\na,b\n")).origin.notices
+    notices = edges(put("e.csv", "# x\nu,v\na,b\n")).notices
     assert "1 comment line" in notices[0]
     assert "line 2 (u, v) was read as a header" in notices[1]
-    assert edges(put("e.csv", "source,target\na,b\n")).origin.notices == ()
+    assert edges(put("e.csv", "source,target\na,b\n")).notices == ()
 
 
 def test_numbers_missing_cells_and_text(put):
@@ -129,8 +129,8 @@ def test_numbers_missing_cells_and_text(put):
 
 def test_lines_are_counted_as_an_editor_does(put):
     path = put("e.csv", '# one\n\nsource,target\na,b\n\n"c\nc",d\ne,f\n')
-    origin = edges(path).origin
-    assert [origin.place(row) for row in range(3)] == ["line 4", "line 6", "line 8"]
+    file = edges(path)
+    assert [file.place(row) for row in range(3)] == ["line 4", "line 6", "line 8"]
 
 
 def test_parquet_ids_labels_and_numbers(tmp_path):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from cpgnn.check.finding import EXAMPLES, Finding, named, number, quoted
 from cpgnn.graph import Graph
-from cpgnn.io.likeness import alike, stands_for_unknown
+from cpgnn.io.labels import alike, stands_for_unknown
 
 
 def similar_ids(graph: Graph) -> Iterator[Finding]:

@@ -34,7 +34,7 @@ def explain(
     from cpgnn.errors import must_be
     from cpgnn.explanation.contributions import explain as explained
     from cpgnn.explanation.explanation import check_ending
-    from cpgnn.io.nodes import read_node_ids
+    from cpgnn.io.ids import read_node_ids
     from cpgnn.report.explanation_picture import check_picture, draw_explanation
     from cpgnn.run.folder import load_run
 

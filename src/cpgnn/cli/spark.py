@@ -170,8 +170,8 @@ def _spark(
     master: str | None, conf: list[str] | None, work: str | None = None
 ) -> Iterator[SparkSession]:
     """A session whose errors are messages."""
+    from cpgnn.engine.text import first_line
     from cpgnn.errors import CPGNNError, must_be
-    from cpgnn.io.places import first_line
 
     _check_installed()
     from pyspark.errors import PySparkException

@@ -16,8 +16,9 @@ from cpgnn.errors import GraphNotice, InputError, check_count
 from cpgnn.graph import Graph
 from cpgnn.homophily import homophily_ratio
 from cpgnn.io import atomic_write, read_npz_arrays
-from cpgnn.io.npz import Arrays, graph_parts
-from cpgnn.io.places import StrPath, wrong
+from cpgnn.io.files import StrPath, wrong
+from cpgnn.io.graph_npz import graph_parts
+from cpgnn.io.npz import Arrays
 from cpgnn.splits import Split, per_class_split
 
 PARTS = ("train", "val", "test")

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder, write_table
+from cpgnn.io.files import StrPath
 from cpgnn.io.npz import Arrays
-from cpgnn.io.places import StrPath
 
 FeatureFormat = Literal["csv", "npz"]
 

@@ -11,7 +11,7 @@ from cpgnn.datasets.download import DownloadError, fetch
 from cpgnn.datasets.specs import Spec, spec_of
 from cpgnn.datasets.verifying import verify
 from cpgnn.errors import InputError, must_be
-from cpgnn.io.places import StrPath
+from cpgnn.io.files import StrPath
 
 
 def load_dataset(name: str, *, cache: StrPath | None = None) -> Dataset:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.text import shorten
 from cpgnn.errors import InputError, must_be
 from cpgnn.io import read_npz_arrays
+from cpgnn.io.files import opened, wrong
 from cpgnn.io.npz import Arrays
-from cpgnn.io.places import opened, shorten, wrong
 
 PARTS = ("train", "val", "test")
 EDGES, NODES = "out1_graph_edges.txt", "out1_node_feature_label.txt"

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from cpgnn.datasets.parsing import as_arrays, split_masks
+from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError
+from cpgnn.io.files import wrong
 from cpgnn.io.npz import Arrays
-from cpgnn.io.places import first_line, wrong
 
 SUFFIXES = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 _HARMLESS = {

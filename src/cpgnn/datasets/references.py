@@ -10,8 +10,8 @@ import numpy as np
 from cpgnn.datasets.loading import cache_folder
 from cpgnn.errors import must_be
 from cpgnn.io import read_npz_arrays
-from cpgnn.io.npz import features_in, names_in
-from cpgnn.io.places import StrPath, wrong
+from cpgnn.io.files import StrPath, wrong
+from cpgnn.io.graph_npz import features_in, names_in
 from cpgnn.reference import Reference, gaussian_reference, ogbn_products_reference
 
 

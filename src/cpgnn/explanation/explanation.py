@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from cpgnn.engine.arrays import Matrix
 from cpgnn.explanation.sentences import sentences
 from cpgnn.io import atomic_write, write_table
-from cpgnn.io.places import StrPath, wrong
+from cpgnn.io.files import StrPath, wrong
 
 PRIOR, NEIGHBOUR, RETURNING = "prior", "neighbour", "returning"
 

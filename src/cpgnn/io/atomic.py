@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from cpgnn.io.places import StrPath, wrong
+from cpgnn.io.files import StrPath, wrong
 
 _HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # process numbers count per machine
 

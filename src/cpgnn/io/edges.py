@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cpgnn.errors import InputError
 from cpgnn.io.headers import ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
-from cpgnn.io.origin import Origin
-from cpgnn.io.places import wrong
-from cpgnn.io.tables import TableFile, read_table
+from cpgnn.io.tables import TableFile, known_cells, read_table
+
+FEW = 10
+"""With fewer rows than this, a pair of nodes that occurs once is nothing unusual."""
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 @dataclass(frozen=True)
@@ -31,109 +31,105 @@ class EdgeList:
     target: np.ndarray
     weights: np.ndarray | None = None
     notices: tuple[str, ...] = ()
-    origin: Origin | None = None
+    file: TableFile | None = None
     """The table the edges came from, one row each; None for a graph file."""
-    node_lines: Sequence[int] | None = None
-    """The line of every node, where the file declares nodes."""
+    nodes: TableFile | None = None
+    """One row for every node, where the file declares nodes (GraphML)."""
     index: pd.Index | None = None
     """The ids as a graph file stores them, where they are not text."""
     labels: np.ndarray | None = None
     class_names: tuple[Hashable, ...] = ()
     split: np.ndarray | None = None
-    features: Any = None
     self_loops: np.ndarray | tuple[()] = ()
 
     def place_of(self, position: int) -> str:
         """Where a node is first named, for a message."""
-        if self.node_lines is not None:
-            return f"{self.path}, line {self.node_lines[position]}"
-        if self.origin is None:
+        if self.nodes is not None:
+            return f"{self.path}, {self.nodes.place(position)}"
+        if self.file is None:
             return str(self.path)
         row = first_row(self.source, self.target, position)
-        return f"{self.path}, {self.origin.place(row)}"
+        return f"{self.path}, {self.file.place(row)}"
 
 
 def first_row(source: np.ndarray, target: np.ndarray, position: int) -> int:
-    rows = (source == position) | (target == position)
-    return int(np.argmax(rows))
+    return int(np.argmax((source == position) | (target == position)))
 
 
 def read_edges(path: Path, header: bool | None = None) -> EdgeList:
     """Edges from a table: source, target[, weight]."""
     file = read_table(path, ids=(0, 1), numbers=True, header=header)
-    origin, width = file.origin, file.table.num_columns
+    width = file.table.num_columns
     if width not in (2, 3):
-        raise origin.wrong_width("Edges", "have 2 or 3 columns: source, target[, weight]", width)
-    notices = list(origin.notices)
-    if names := origin.header:
+        raise file.wrong_width("Edges", "have 2 or 3 columns: source, target[, weight]")
+    notices = list(file.notices)
+    if names := file.header:
         if misplaced(names, (ENDS, ENDS, WEIGHT)):
             hint = "Check that it is the edge file, and the order of its columns."
-            raise origin.wrong_header("name source, target[, weight]", hint)
+            raise file.wrong_header("name source, target[, weight]", hint)
         if width == 3 and plain(names[2]) not in WEIGHT:
             notices.append(f"{path}: column {names[2]!r} is used as the edge weight.")
-    if not file.table.num_rows:
-        raise wrong(path, "Edges", "have at least one row", "none")
+    file.need_rows("Edges")
     source, target, ids = encode_pair(file.table.column(0), file.table.column(1))
-    check_ids(origin, ids, lambda position: first_row(source, target, position))
-    if origin.header is None:
-        _check_spelling(origin, source, target, ids)
-    weights = _weights(file) if width == 3 else None
-    return EdgeList(path, ids, source, target, weights, tuple(notices), origin)
+    check_ids(file, ids, lambda position: first_row(source, target, position))
+    edges = EdgeList(path, ids, source, target, None, tuple(notices), file)
+    _check_spelling(edges)
+    if width == 2:
+        return edges
+    return replace(edges, weights=edge_weights(file, file.table.column(2)))
 
 
-def _first_pair(source: np.ndarray, target: np.ndarray, ids: pa.Array) -> tuple[str, str] | None:
-    """The two names of the first row, if no other row has either."""
-    if len(source) < 2 or source[0] == target[0]:
+def edge_weights(file: TableFile, column: pa.ChunkedArray) -> np.ndarray:
+    """Finite numbers of at least 0 that a float32 can hold; the first other one is an error."""
+    if pa.types.is_floating(column.type):
+        values = np.asarray(column.to_numpy())
+        bad = ~(np.isfinite(values) & (values >= 0) & (values <= np.finfo(np.float32).max))
+        if not bad.any():
+            return values
+        row = int(np.argmax(bad))
+        got: object = "no number" if np.isnan(values[row]) else values[row]
+    else:
+        row = first_text(column)
+        got = repr(column[row].as_py())
+    hint = "Remove the row, or give it a weight of 0 or more."
+    raise file.wrong("An edge weight", "be a finite number of at least 0", got, hint, row=row)
+
+
+def first_text(column: pa.ChunkedArray) -> int:
+    """The first row whose cell is neither a number nor missing."""
+    odd = pc.invert(pc.match_substring_regex(known_cells(column), _NUMBER))
+    return max(int(pc.index(odd, True).as_py()), 0)
+
+
+# -- a first row that may be a header -----------------------------------------------------------
+
+
+def _first_pair(edges: EdgeList) -> tuple[str, str] | None:
+    """The two names of a first row that is no header, if no other row has either."""
+    source, target = edges.source, edges.target
+    if edges.file is None or edges.file.header or len(source) < 2 or source[0] == target[0]:
         return None
     ends = (int(source[0]), int(target[0]))
     if any(int((source == end).sum() + (target == end).sum()) > 1 for end in ends):
         return None
-    return ids[ends[0]].as_py(), ids[ends[1]].as_py()
+    return edges.ids[ends[0]].as_py(), edges.ids[ends[1]].as_py()
 
 
-def _check_spelling(origin: Origin, source: np.ndarray, target: np.ndarray, ids: pa.Array) -> None:
+def _check_spelling(edges: EdgeList) -> None:
     """Refuse a first row that is a misspelt header: `sorce,target`."""
-    pair = _first_pair(source, target, ids)
-    meant = None if pair is None else [near_name(name) for name in pair]
-    if pair is None or meant is None or None in meant:
+    pair = _first_pair(edges)
+    meant = [near_name(name) for name in pair or ()]
+    if pair is None or edges.file is None or None in meant:
         return
-    guess = ", ".join(str(name) for name in meant)
-    what, must = "The first row", "be an edge, or a header that names source, target[, weight]"
-    hint = f"Did you mean {guess}?"
-    raise origin.wrong(what, must, ", ".join(pair), hint, row=0)
-
-
-FEW = 10
-"""With fewer rows than this, a pair of nodes that occurs once is nothing unusual."""
+    must = "be an edge, or a header that names source, target[, weight]"
+    hint = f"Did you mean {', '.join(map(str, meant))}?"
+    raise edges.file.wrong("The first row", must, ", ".join(pair), hint, row=0)
 
 
 def lonely_first_row(edges: EdgeList, others: Sequence[pa.Array]) -> tuple[str, str] | None:
     """A first row that may be a header: two words that neither the other rows nor `others` have."""
-    if edges.origin is None or edges.origin.header or len(edges.source) < FEW:
-        return None
-    pair = _first_pair(edges.source, edges.target, edges.ids)
+    pair = _first_pair(edges) if len(edges.source) >= FEW else None
     if pair is None or not all(is_word(name) for name in pair):
         return None
     known = any(pc.any(pc.is_in(pa.array(pair), value_set=ids)).as_py() for ids in others)
     return None if known else pair
-
-
-def _weights(file: TableFile) -> np.ndarray:
-    column = file.table.column(2)
-    if pa.types.is_floating(column.type):
-        values = column.to_numpy()
-        bad = ~(np.isfinite(values) & (values >= 0) & (values <= np.finfo(np.float32).max))
-        if not bad.any():
-            return np.asarray(values)
-        row = int(np.argmax(bad))
-        got: object = "no number" if np.isnan(values[row]) else values[row]
-        raise bad_weight(file.origin, got, row)
-    from cpgnn.io.matrix import first_text
-
-    row = first_text(column)
-    raise bad_weight(file.origin, repr(column[row].as_py()), row)
-
-
-def bad_weight(origin: Origin, got: object, row: int) -> InputError:
-    hint = "Remove the row, or give it a weight of 0 or more."
-    return origin.wrong("An edge weight", "be a finite number of at least 0", got, hint, row=row)

@@ -1,4 +1,4 @@
-"""Features from a table (id and one column each) or an `.npz`, and how they fill the nodes."""
+"""Features from a table (id and one column each), and how they fill the nodes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from cpgnn.engine.text import count
 from cpgnn.errors import advise
-from cpgnn.io.columns import FeatureColumns
+from cpgnn.io.feature_columns import FeatureColumns
+from cpgnn.io.feature_matrix import Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
-from cpgnn.io.matrix import Impute, build_matrix
-from cpgnn.io.origin import Origin
-from cpgnn.io.places import count, wrong
-from cpgnn.io.tables import read_table
+from cpgnn.io.tables import TableFile, read_table
 
 
 @dataclass(frozen=True)
 class FeatureRows:
     """The rows of a feature file, in its order."""
 
-    origin: Origin
+    file: TableFile
     ids: pa.Array | None
     """None: the file names no nodes."""
     matrix: Any
@@ -48,23 +47,21 @@ def read_features(
     `like`: the columns of an earlier file, found here by their names and read as they were there.
     """
     text = like.text_columns if like else None
-    file = read_table(path, ids=(0,), numbers=True, header=header, text=text)
-    origin, table = file.origin, file.table
-    if table.num_columns < 2:
-        raise origin.wrong_width("Features", "have an id column and at least one more", 1)
-    if origin.header and misplaced(origin.header, (ID,)):
+    file = read_table(path, numbers=True, header=header, text=text)
+    if file.table.num_columns < 2:
+        raise file.wrong_width("Features", "have an id column and at least one more")
+    if file.header and misplaced(file.header, (ID,)):
         hint = "Check that it is the feature file, and that the ids come first."
-        raise origin.wrong_header("name the id column first", hint)
-    if not table.num_rows:
-        raise wrong(path, "Features", "have at least one row", "none")
-    ids = distinct(origin, table.column(0), "have features")
-    matrix, columns, told = build_matrix(origin, table, impute, one_hot, like)
+        raise file.wrong_header("name the id column first", hint)
+    file.need_rows("Features")
+    ids = distinct(file, file.table.column(0), "have features")
+    matrix, columns, told = build_matrix(file, impute, one_hot, like)
     used = [
         f"{path}: column {name!r} is used as a feature."
-        for name in (origin.header or ())[1:]
-        if plain(name) in LABEL | SPLIT and name in (columns.names or origin.header or ())
+        for name in (file.header or ())[1:]
+        if plain(name) in LABEL | SPLIT and name in (columns.names or file.header or ())
     ]
-    return FeatureRows(origin, ids, matrix, columns, (*origin.notices, *used, *told))
+    return FeatureRows(file, ids, matrix, columns, (*file.notices, *used, *told))
 
 
 def spread(
@@ -81,20 +78,16 @@ def spread(
     without[positions] = False
     number = int(without.sum())
     if number and impute is None:
-        first = int(np.argmax(without))
-        raise rows.origin.wrong(
-            "Every node",
-            "have features",
-            f"none for {count(number, 'node')}, {place_of(first)} first",
-            advise("Add the rows, or use {}.", impute="median"),
-        )
+        got = f"none for {count(number, 'node')}, {place_of(int(np.argmax(without)))} first"
+        hint = advise("Add the rows, or use {}.", impute="median")
+        raise rows.file.wrong("Every node", "have features", got, hint)
     medians = np.zeros(matrix.shape[1], dtype=np.float32)
     notices = []
     if number:
         assert rows.columns.medians is not None
         medians = np.array(rows.columns.medians, dtype=np.float32)
         nodes = count(number, "node without a row", "nodes without a row")
-        notices = [f"{rows.origin.path}: {nodes} got the median of every column."]
+        notices = [f"{rows.file.path}: {nodes} got the median of every column."]
     if not sp.issparse(matrix):
         full = np.empty((n, matrix.shape[1]), dtype=np.float32)
         full[positions] = matrix

@@ -1,23 +1,31 @@
-"""GraphML as an edge list with labels, weights and features.
+"""GraphML as two tables, of nodes and of edges, read like any other table from there on.
 
 A node attribute named `class` or else `label` (any case) gives the labels, `split` the split, an
 edge attribute `weight` the weights. Node attributes whose type is int, long, float or double
 are the features. Declared defaults apply.
+
+`xml.parsers.expat` because it tells the line, and because a document type can be refused before
+anything in it is expanded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from xml.parsers import expat
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from cpgnn.io.edges import EdgeList
-from cpgnn.io.graphml_parser import Attribute, GraphMLParser, parse_graphml
-from cpgnn.io.labels import SPLITS, encode_labels
-from cpgnn.io.origin import Origin
-from cpgnn.io.places import count, shorten, wrong
-from cpgnn.io.tables import TableFile
+from cpgnn.engine.text import count, first_line, shorten
+from cpgnn.errors import InputError
+from cpgnn.io.edges import EdgeList, edge_weights
+from cpgnn.io.files import opened, wrong
+from cpgnn.io.labels import encode_labels, encode_split
+from cpgnn.io.tables import TableFile, known_cells
 
 _NUMERIC = frozenset(("int", "integer", "long", "float", "double"))
 _NOT_FEATURES = frozenset(("label", "class", "split"))
@@ -25,91 +33,170 @@ _NOT_FEATURES = frozenset(("label", "class", "split"))
 
 def read_graphml(path: Path, unlabelled: str | None) -> tuple[EdgeList, TableFile | None]:
     """The graph, and its numeric node attributes as a table (node id first) or None."""
-    reader = parse_graphml(path)
-    n, m = len(reader.nodes), len(reader.edge_lines)
-    if not n:
+    reader = _Reader(path)
+    if not reader.nodes:
         raise wrong(path, "A graph", "have nodes", "none")
     ids = pa.array(reader.nodes, pa.string())
-    source, target = (_positions(reader, end) for end in reader.ends)
-    weights, notices = _weights(reader, m)
-    label = reader.named("node", "class") or reader.named("node", "label")
-    codes: np.ndarray | None = None
-    classes: tuple[str, ...] = ()
-    if label is not None:
-        codes, classes = encode_labels(pa.array(label.column(n), pa.string()), unlabelled)
-    features = [
-        attribute
-        for (owner, _), attribute in reader.keys.items()
-        if owner == "node"
-        and attribute.kind.lower() in _NUMERIC
-        and attribute.name.lower() not in _NOT_FEATURES
+    ends = pa.table([pa.array(end, pa.string()) for end in reader.ends], names=("source", "target"))
+    nodes = TableFile(path, pa.table([ids], names=["id"]), lines=reader.node_lines)
+    edges = TableFile(path, ends, lines=reader.edge_lines)
+    weights, notices = _weights(edges, reader.find("edge", "weight"))
+    label = reader.find("node", "class") or reader.find("node", "label")
+    split = reader.find("node", "split")
+    codes, classes = encode_labels(label.cells(len(ids)), unlabelled) if label else (None, ())
+    attributes = [
+        key
+        for (owner, _), key in reader.keys.items()
+        if owner == "node" and key.kind in _NUMERIC and key.name.lower() not in _NOT_FEATURES
     ]
     table = None
-    if features:
-        columns = [ids, *(_column(reader, attribute, n) for attribute in features)]
-        names = ("id", *(attribute.name for attribute in features))
-        origin = Origin(path, names, lines=reader.node_lines)
-        table = TableFile(origin, pa.table(columns, names=names))
-    edges = EdgeList(
+    if attributes:
+        names = ("id", *(key.name for key in attributes))
+        columns = [ids, *(_numbers(key.cells(len(ids))) for key in attributes)]
+        table = TableFile(path, pa.table(columns, names=names), names, lines=reader.node_lines)
+    source, target = (_positions(edges, end, ids) for end in ends.columns)
+    return EdgeList(
         path,
         ids,
         source,
         target,
         weights,
         tuple(notices),
+        nodes=nodes,
         labels=codes,
         class_names=classes,
-        node_lines=reader.node_lines,
-        split=_split(reader, n),
-    )
-    return edges, table
+        split=encode_split(nodes, split.cells(len(ids))) if split else None,
+    ), table
 
 
-def _positions(reader: GraphMLParser, end: list[str]) -> np.ndarray:
-    positions = np.fromiter((reader.nodes.get(node, -1) for node in end), np.int64, len(end))
-    if (positions < 0).any():
-        row = int(np.argmax(positions < 0))
-        must, got = "join declared nodes", shorten(end[row])
-        raise reader.wrong("An edge", must, got, line=reader.edge_lines[row])
-    return positions
+def _positions(edges: TableFile, end: pa.ChunkedArray, ids: pa.Array) -> np.ndarray:
+    found = pc.index_in(end, value_set=ids)
+    if found.null_count:
+        row = pc.index(pc.is_null(found), True).as_py()
+        raise edges.wrong("An edge", "join declared nodes", shorten(end[row].as_py()), row=row)
+    return found.to_numpy().astype(np.int64)
 
 
-def _weights(reader: GraphMLParser, m: int) -> tuple[np.ndarray | None, list[str]]:
-    attribute = reader.named("edge", "weight")
-    if attribute is None or not (attribute.rows or attribute.default is not None):
+def _weights(edges: TableFile, key: _Key | None) -> tuple[np.ndarray | None, list[str]]:
+    if key is None or not (key.given or key.default is not None):
         return None, []
-    weights, odd = attribute.numbers(m)
-    given = np.zeros(m, dtype=bool)
-    given[attribute.rows] = True
-    absent = ~given if attribute.default is None else np.zeros(m, dtype=bool)
-    weights[absent] = 1.0
-    bad = ~(np.isfinite(weights) & (weights >= 0) & (weights <= np.finfo(np.float32).max))
-    if odd is not None or bad.any():
-        row = odd if odd is not None else int(np.argmax(bad))
-        line = attribute.line_of(row) or reader.edge_lines[row]
-        got = shorten(attribute.column(m)[row])
-        raise reader.wrong("An edge weight", "be a finite number of at least 0", got, line=line)
-    number = int(absent.sum())
-    text = f"{reader.path}: {count(number, 'edge')} without a weight counted as 1."
-    return weights, [text] if number else []
+    cells = key.cells(edges.table.num_rows)
+    weights = edge_weights(edges, pa.chunked_array([_numbers(pc.fill_null(cells, "1"))]))
+    text = f"{edges.path}: {count(cells.null_count, 'edge')} without a weight counted as 1."
+    return weights, [text] if cells.null_count else []
 
 
-def _column(reader: GraphMLParser, attribute: Attribute, n: int) -> np.ndarray:
-    numbers, odd = attribute.numbers(n)
-    if odd is not None:
-        got, line = shorten(attribute.column(n)[odd]), attribute.line_of(odd)
-        raise reader.wrong(f"Attribute {attribute.name!r}", "be a number", got, line=line)
-    return numbers
+def _numbers(cells: pa.Array) -> pa.Array:
+    """The cells as float64, or as they are where one is neither a number nor missing."""
+    try:
+        return pc.cast(known_cells(cells), pa.float64())
+    except pa.ArrowInvalid:
+        return pc.fill_null(cells, "")
 
 
-def _split(reader: GraphMLParser, n: int) -> np.ndarray | None:
-    attribute = reader.named("node", "split")
-    if attribute is None:
-        return None
-    cells = np.array([(cell or "").strip() for cell in attribute.column(n)], dtype=object)
-    bad = ~np.isin(cells.astype(str), (*SPLITS, ""))
-    if bad.any():
-        row = int(np.argmax(bad))
-        got, line = shorten(cells[row]), attribute.line_of(row)
-        raise reader.wrong("A split", "be train, val, test or empty", got, line=line)
-    return np.asarray(cells, dtype="<U5")
+@dataclass
+class _Key:
+    """A `<key>`: an attribute of nodes or edges, and its values by row."""
+
+    name: str
+    kind: str
+    default: str | None = None
+    given: dict[int, str] = field(default_factory=dict)
+
+    def cells(self, rows: int) -> pa.Array:
+        return pa.array([self.given.get(row, self.default) for row in range(rows)], pa.string())
+
+
+class _Reader:
+    """Collects nodes, edges and attributes while the parser walks through the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.nodes: dict[str, int] = {}
+        self.node_lines: list[int] = []
+        self.ends: tuple[list[str], list[str]] = ([], [])
+        self.edge_lines: list[int] = []
+        self.keys: dict[tuple[str, str], _Key] = {}
+        self._graphs = 0
+        self._inside: list[tuple[str, dict[str, str]]] = []
+        self._text: list[str] = []
+        self._parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._text.append
+        parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = self._refuse
+        parser.buffer_text = True
+        with opened(path) as stream:
+            try:
+                parser.ParseFile(stream)
+            except expat.ExpatError as error:
+                got, hint = expat.errors.messages[error.code], "Write or download it again."
+                must, line = "be well-formed XML", error.lineno
+                raise wrong(path, "GraphML", must, got, hint, line=line) from None
+            except (LookupError, ValueError) as error:
+                if isinstance(error, InputError):
+                    raise
+                must, got = "be in an encoding that is known", first_line(error)
+                raise wrong(path, "GraphML", must, got, "Use UTF-8.", line=1) from None
+
+    def find(self, owner: str, name: str) -> _Key | None:
+        keys = ((kind, key) for (kind, _), key in self.keys.items())
+        return next((key for kind, key in keys if kind == owner and key.name.lower() == name), None)
+
+    def _wrong(self, what: str, must: str, got: str, hint: str = "") -> InputError:
+        line = self._parser.CurrentLineNumber
+        return wrong(self.path, what, must, got, hint, line=line)
+
+    def _refuse(self, *_: Any) -> None:
+        raise self._wrong("GraphML", "have no document type or entities", "one", "Remove it.")
+
+    def _needed(self, tag: str, given: dict[str, str], names: Iterable[str]) -> list[str]:
+        for name in names:
+            if not given.get(name, "").strip():
+                raise self._wrong(f"<{tag}>", f"have '{name}'", "none")
+        return [given[name] for name in names]
+
+    def _start(self, name: str, given: dict[str, str]) -> None:
+        tag = name.rpartition(" ")[2]
+        if not self._inside and tag != "graphml":
+            raise self._wrong("GraphML", "begin with <graphml>", f"<{tag}>")
+        self._inside.append((tag, given))
+        self._text.clear()
+        line = self._parser.CurrentLineNumber
+        if tag == "key":
+            [key_id] = self._needed(tag, given, ["id"])
+            owner = given.get("for", "all")
+            key = _Key(given.get("attr.name", ""), given.get("attr.type", "string").lower())
+            for kind in ("node", "edge") if owner == "all" else (owner,):
+                self.keys[kind, key_id] = _Key(key.name, key.kind)
+        elif tag == "graph":
+            self._graphs += 1
+            if self._graphs > 1:
+                raise self._wrong("GraphML", "have one graph", "another <graph>")
+        elif tag == "node":
+            [node] = self._needed(tag, given, ["id"])
+            if node in self.nodes:
+                first = self.node_lines[self.nodes[node]]
+                raise self._wrong("A node", "be there once", f"{node!r} again (first line {first})")
+            self.nodes[node] = len(self.nodes)
+            self.node_lines.append(line)
+        elif tag == "edge":
+            names = self._needed(tag, given, ["source", "target"])
+            for end, node in zip(self.ends, names, strict=True):
+                end.append(node)
+            self.edge_lines.append(line)
+        elif tag == "hyperedge":
+            raise self._wrong("An edge", "join two nodes", "a <hyperedge>")
+        elif tag == "data":
+            self._needed(tag, given, ["key"])
+
+    def _end(self, _: str) -> None:
+        tag, given = self._inside.pop()
+        outer, outer_given = self._inside[-1] if self._inside else ("", {})
+        if tag == "default" and outer == "key":
+            for (_kind, key_id), key in self.keys.items():
+                if key_id == outer_given["id"]:
+                    key.default = "".join(self._text)
+        elif tag == "data" and (outer, given["key"]) in self.keys:
+            rows = self.nodes if outer == "node" else self.edge_lines
+            self.keys[outer, given["key"]].given[len(rows) - 1] = "".join(self._text)
+        self._text.clear()

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cpgnn.io.origin import Origin
-from cpgnn.io.places import count, shorten
+from cpgnn.engine.text import count, shorten
+from cpgnn.io.files import StrPath
+from cpgnn.io.headers import ID, plain
+from cpgnn.io.tables import TableFile, read_table
 
-_FOLDS: tuple[tuple[str, Callable[[pa.Array], pa.Array]], ...] = (
-    ("in case", pc.utf8_lower),
-    ("in surrounding spaces", pc.utf8_trim_whitespace),
-    ("in leading zeros", lambda ids: pc.utf8_ltrim(ids, "0")),
-    ("in '.0' at the end", lambda ids: pc.replace_substring_regex(ids, r"\.0$", "")),
-)
+Fold = Callable[[pa.Array], pa.Array]
+_FOLDS: dict[str, Fold] = {
+    "in surrounding spaces": pc.utf8_trim_whitespace,
+    "in case": pc.utf8_lower,
+    "in '.0' at the end": lambda ids: pc.replace_substring_regex(ids, r"\.0$", ""),
+    "in leading zeros": lambda ids: pc.utf8_ltrim(ids, "0"),
+}
+_SPACES = "differ by more than surrounding spaces"
+_REMOVE = "Remove the spaces around the ids."
+
+
+def read_node_ids(path: StrPath) -> list[str]:
+    """The ids in the column called id (or node, …), else in the first; text as written."""
+    file = read_table(path)
+    named = [i for i, name in enumerate(file.header or ()) if plain(name) in ID]
+    ids: list[str] = file.table.column(named[0] if named else 0).to_pylist()
+    if not ids:
+        raise file.wrong("The file", "name at least one node", "none")
+    return ids
+
+
+# -- positions ----------------------------------------------------------------------------------
 
 
 def encode_pair(
@@ -59,58 +78,49 @@ def _plain_numbers(column: pa.ChunkedArray) -> np.ndarray | None:
 def extend(ids: pa.Array, more: pa.Array) -> tuple[np.ndarray, pa.Array]:
     """Positions of the distinct ids `more` in `ids` and, where they are new, behind it."""
     found = pc.index_in(more, value_set=ids)
-    new = pc.is_null(found)
     positions = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    if not pc.any(new).as_py():
-        return positions, ids
     fresh = positions < 0
+    if not fresh.any():
+        return positions, ids
     positions[fresh] = len(ids) + np.arange(int(fresh.sum()))
-    return positions, pa.concat_arrays([ids, more.filter(new)])
+    return positions, pa.concat_arrays([ids, more.filter(pa.array(fresh))])
 
 
-def as_array(column: pa.ChunkedArray) -> pa.Array:
-    chunks = column.combine_chunks()
-    return pa.concat_arrays(chunks.chunks) if isinstance(chunks, pa.ChunkedArray) else chunks
+# -- checks -------------------------------------------------------------------------------------
 
 
-def check_ids(where: Origin, ids: pa.Array, row_of: Callable[[int], int]) -> None:
+def check_ids(file: TableFile, ids: pa.Array, row_of: Callable[[int], int]) -> None:
     """Refuse blank ids, ids across lines and ids that differ from others by spaces only.
 
     `row_of` gives the first row of the id at a position; it is asked only about a bad one.
     """
+
+    def refuse(position: int, must: str, hint: str) -> None:
+        got = shorten(ids[position].as_py())
+        raise file.wrong("A node id", must, got, hint, row=row_of(position))
+
     trimmed = pc.utf8_trim_whitespace(ids)
-    blank = pc.index(trimmed, "").as_py()
-    if blank >= 0:
-        got = shorten(ids[blank].as_py())
-        hint = "Name the node, or remove the row."
-        raise where.wrong("A node id", "not be empty", got, hint, row=row_of(blank))
-    broken = _first(pc.match_substring_regex(ids, r"[\r\n]"))
-    if broken is not None:
-        got = shorten(ids[broken].as_py())
+    if (blank := _first(pc.equal(trimmed, ""))) is not None:
+        refuse(blank, "not be empty", "Name the node, or remove the row.")
+    if (broken := _first(pc.match_substring_regex(ids, r"[\r\n]"))) is not None:
         hint = "Close the quotation mark, or double it inside a quoted cell."
-        raise where.wrong("A node id", "stand on one line", got, hint, row=row_of(broken))
-    padded = pc.not_equal(trimmed, ids)
-    if not pc.any(padded).as_py():
+        refuse(broken, "stand on one line", hint)
+    padded = ids.filter(pc.not_equal(trimmed, ids))
+    if not len(padded):
         return
-    with_spaces = ids.filter(padded)
-    twin = _first(pc.is_in(pc.utf8_trim_whitespace(with_spaces), value_set=ids))
+    twin = _first(pc.is_in(pc.utf8_trim_whitespace(padded), value_set=ids))
     if twin is not None:
-        bad = with_spaces[twin].as_py()
-        raise where.wrong(
-            "Node ids",
-            "differ by more than surrounding spaces",
-            f"{bad!r} and {bad.strip()!r}",
-            "Remove the spaces around the ids.",
-            row=row_of(pc.index(ids, bad).as_py()),
-        )
+        bad = padded[twin].as_py()
+        got, row = f"{bad!r} and {bad.strip()!r}", row_of(pc.index(ids, bad).as_py())
+        raise file.wrong("Node ids", _SPACES, got, _REMOVE, row=row)
 
 
 def _first(mask: pa.Array) -> int | None:
-    position = pc.index(mask, True).as_py()
-    return None if position < 0 else int(position)
+    position = int(pc.index(mask, True).as_py())
+    return None if position < 0 else position
 
 
-def distinct(where: Origin, column: pa.ChunkedArray, what: str) -> pa.Array:
+def distinct(file: TableFile, column: pa.ChunkedArray, what: str) -> pa.Array:
     """The ids of a file that names each node once; a second time is an error with both lines."""
     codes, ids = _encode(column)
     if len(ids) < len(codes):
@@ -118,37 +128,15 @@ def distinct(where: Origin, column: pa.ChunkedArray, what: str) -> pa.Array:
         again[np.unique(codes, return_index=True)[1]] = False
         second = int(np.flatnonzero(again)[0])
         first = int(np.flatnonzero(codes == codes[second])[0])
-        raise where.wrong(
-            "Each node",
-            f"{what} once",
-            f"{shorten(ids[int(codes[second])].as_py())} again (first in {where.place(first)})",
-            "Remove one of the two.",
-            row=second,
-        )
-    check_ids(where, ids, lambda position: position)
-    return ids
-
-
-def nearly(missing: pa.Array, ids: pa.Array) -> str | None:
-    """ "'A1' is there as 'a1': they differ in case", for some id of `missing`; None if none is."""
-    everything: Callable[[pa.Array], pa.Array] = _all_folds
-    for how, fold in (*_FOLDS, ("in case, spaces or zeros", everything)):
-        found = pc.index_in(fold(missing), value_set=fold(ids))
-        first = _first(pc.is_valid(found))
-        if first is not None:
-            there = ids[found[first].as_py()].as_py()
-            return f"{missing[first].as_py()!r} is there as {there!r}: they differ {how}"
-    return None
-
-
-def _all_folds(ids: pa.Array) -> pa.Array:
-    for fold in (_FOLDS[1][1], _FOLDS[0][1], _FOLDS[3][1], _FOLDS[2][1]):
-        ids = fold(ids)
+        name = shorten(ids[int(codes[second])].as_py())
+        got, hint = f"{name} again (first in {file.place(first)})", "Remove one of the two."
+        raise file.wrong("Each node", f"{what} once", got, hint, row=second)
+    check_ids(file, ids, lambda position: position)
     return ids
 
 
 def check_known(
-    where: Origin,
+    file: TableFile,
     ids: pa.Array,
     graph_ids: pa.Array,
     graph_path: object,
@@ -164,29 +152,36 @@ def check_known(
     if not number:
         return []
     missing = ids.filter(pa.array(unknown))
-    there = pc.index_in(
-        pc.utf8_trim_whitespace(missing), value_set=pc.utf8_trim_whitespace(graph_ids)
-    )
-    twin = _first(pc.is_valid(there))
+    rows = np.flatnonzero(unknown)
+    twin, there = _match(missing, graph_ids, pc.utf8_trim_whitespace)
     if twin is not None:
-        raise where.wrong(
-            "Node ids",
-            "differ by more than surrounding spaces",
-            f"{missing[twin].as_py()!r} here and {graph_ids[there[twin].as_py()].as_py()!r} in "
-            f"{graph_path}",
-            "Remove the spaces around the ids.",
-            row=int(np.flatnonzero(unknown)[twin]),
-        )
-    first = int(np.flatnonzero(unknown)[0])
-    name = shorten(ids[first].as_py())
-    hint = nearly(missing, graph_ids)
+        got = f"{missing[twin].as_py()!r} here and {there!r} in {graph_path}"
+        raise file.wrong("Node ids", _SPACES, got, _REMOVE, row=int(rows[twin]))
+    name, hint = shorten(missing[0].as_py()), _nearly(missing, graph_ids)
     if strict or too_many(unknown):
-        raise where.wrong(
+        raise file.wrong(
             "Every id" if strict else "Most ids",
             f"be in {graph_path}",
             f"{number:,} of {len(ids):,} that {'is' if number == 1 else 'are'} not, {name} first",
             f"{hint}. Write them alike in both files." if hint else "Check that the files match.",
-            row=first,
+            row=int(rows[0]),
         )
-    text = f"{where.path}: {count(number, 'id')} not in {graph_path} (isolated nodes), "
+    text = f"{file.path}: {count(number, 'id')} not in {graph_path} (isolated nodes), "
     return [f"{text}{name} first{f'; {hint}' if hint else ''}."]
+
+
+def _match(missing: pa.Array, ids: pa.Array, fold: Fold) -> tuple[int | None, str | None]:
+    """The first of `missing` that `fold` makes equal to one of `ids`, and which."""
+    found = pc.index_in(fold(missing), value_set=fold(ids))
+    first = _first(pc.is_valid(found))
+    return first, None if first is None else ids[found[first].as_py()].as_py()
+
+
+def _nearly(missing: pa.Array, ids: pa.Array) -> str | None:
+    """ "'A1' is there as 'a1': they differ in case", for some id of `missing`; None if none is."""
+    everything: Fold = lambda ids: reduce(lambda ids, fold: fold(ids), _FOLDS.values(), ids)  # noqa: E731
+    for how, fold in (*_FOLDS.items(), ("in case, spaces or zeros", everything)):
+        first, there = _match(missing, ids, fold)
+        if first is not None:
+            return f"{missing[first].as_py()!r} is there as {there!r}: they differ {how}"
+    return None

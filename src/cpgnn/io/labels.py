@@ -1,29 +1,37 @@
-"""Labels from a table: id, label[, split]."""
+"""Labels from a table: id, label[, split]; and class names that deserve a second look."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.engine.text import count, shorten
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced
-from cpgnn.io.ids import as_array, distinct
-from cpgnn.io.likeness import alike, stands_for_unknown
-from cpgnn.io.origin import Origin
-from cpgnn.io.places import count, shorten, wrong
-from cpgnn.io.tables import read_table
+from cpgnn.io.ids import distinct
+from cpgnn.io.tables import TableFile, as_array, read_table
 
 SPLITS = ("train", "val", "test")
+# fmt: off
+PLACEHOLDERS = frozenset((
+    "?", "??", "-", "--", ".", "n/a", "na", "#n/a", "nan", "none", "null", "nil", "undefined",
+    "unknown", "unk", "not known", "missing", "empty", "tbd", "unlabelled", "unlabeled",
+    "unclassified", "unassigned",
+))
+# fmt: on
+"""What people write for "unknown", in lower case."""
 
 
 @dataclass(frozen=True)
 class LabelRows:
     """The rows of a label file, in its order."""
 
-    origin: Origin
+    file: TableFile
     ids: pa.Array
     codes: np.ndarray
     """Index into `class_names`, -1 = unknown."""
@@ -33,39 +41,18 @@ class LabelRows:
 
 
 def read_labels(path: Path, unlabelled: str | None, header: bool | None = None) -> LabelRows:
-    file = read_table(path, ids=(0,), header=header)
-    origin, width = file.origin, file.table.num_columns
+    file = read_table(path, header=header)
+    width = file.table.num_columns
     if width not in (2, 3):
-        raise origin.wrong_width("Labels", "have 2 or 3 columns: id, label[, split]", width)
-    if origin.header and misplaced(origin.header, (ID, LABEL | {"target"}, SPLIT)):
+        raise file.wrong_width("Labels", "have 2 or 3 columns: id, label[, split]")
+    if file.header and misplaced(file.header, (ID, LABEL | {"target"}, SPLIT)):
         hint = "Check that it is the label file, and the order of its columns."
-        raise origin.wrong_header("name id, label[, split]", hint)
-    if not file.table.num_rows:
-        raise wrong(path, "Labels", "have at least one row", "none")
-    ids = distinct(origin, file.table.column(0), "be labelled")
+        raise file.wrong_header("name id, label[, split]", hint)
+    file.need_rows("Labels")
+    ids = distinct(file, file.table.column(0), "be labelled")
     codes, names = encode_labels(as_array(file.table.column(1)), unlabelled)
-    split = encode_split(origin, as_array(file.table.column(2))) if width == 3 else None
-    return LabelRows(origin, ids, codes, names, split)
-
-
-def class_notices(path: Path, names: tuple[str, ...], codes: np.ndarray) -> list[str]:
-    """Classes that differ by case or spaces only, or that look like "unknown", with counts."""
-    listed = list(names)
-    counts = np.bincount(codes[codes >= 0], minlength=len(listed))
-    group = alike(listed)
-    notices = []
-    for number in np.unique(group[group >= 0]):
-        same = np.flatnonzero(group == number)
-        shown = ", ".join(f"{listed[i]!r} ({counts[i]:,})" for i in same[:5])
-        notices.append(f"{path}: {shown} count as different classes. Write them in one way.")
-    for i, name in enumerate(listed):
-        if stands_for_unknown(name, listed):
-            rows = count(int(counts[i]), "node")
-            notices.append(
-                f"{path}: {name!r} ({rows}) counts as a class. If it means that the class is not "
-                f"known, use unlabelled={name.strip()!r}."
-            )
-    return notices
+    split = encode_split(file, as_array(file.table.column(2))) if width == 3 else None
+    return LabelRows(file, ids, codes, names, split)
 
 
 def encode_labels(values: pa.Array, unlabelled: str | None) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -88,11 +75,48 @@ def _is_integer(name: str) -> bool:
     return digits.isascii() and digits.isdigit()
 
 
-def encode_split(origin: Origin, values: pa.Array) -> np.ndarray:
-    trimmed = pc.utf8_trim_whitespace(values)
-    bad = pc.invert(pc.is_in(trimmed, value_set=pa.array([*SPLITS, ""])))
-    row = pc.index(bad, True).as_py()
+def encode_split(file: TableFile, values: pa.Array) -> np.ndarray:
+    """ "train", "val", "test" or "" for each row."""
+    trimmed = pc.fill_null(pc.utf8_trim_whitespace(values), "")
+    row = pc.index(pc.is_in(trimmed, value_set=pa.array([*SPLITS, ""])), False).as_py()
     if row >= 0:
         must = "be train, val, test or empty"
-        raise origin.wrong("A split", must, shorten(values[row].as_py()), row=row)
+        raise file.wrong("A split", must, shorten(values[row].as_py()), row=row)
     return np.asarray(trimmed.to_numpy(zero_copy_only=False), dtype="<U5")
+
+
+def class_notices(path: Path, names: tuple[str, ...], codes: np.ndarray) -> list[str]:
+    """Classes that differ by case or spaces only, or that look like "unknown", with counts."""
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    group = alike(names)
+    notices = []
+    for number in np.unique(group[group >= 0]):
+        same = np.flatnonzero(group == number)
+        shown = ", ".join(f"{names[i]!r} ({counts[i]:,})" for i in same[:5])
+        notices.append(f"{path}: {shown} count as different classes. Write them in one way.")
+    for name, rows in zip(names, counts.tolist(), strict=True):
+        if stands_for_unknown(name, names):
+            notices.append(
+                f"{path}: {name!r} ({count(rows, 'node')}) counts as a class. If it means that the "
+                f"class is not known, use unlabelled={name.strip()!r}."
+            )
+    return notices
+
+
+def alike(names: Iterable[object]) -> np.ndarray:
+    """A group number for each name; names that differ only by case or surrounding spaces share it.
+
+    int64 [n]; -1 for a name that is like no other.
+    """
+    text = pa.array(pd.Series(names, dtype=object).astype(str), pa.large_string())
+    folded = pc.dictionary_encode(pc.utf8_lower(pc.utf8_trim_whitespace(text)))
+    codes = folded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    shared = np.bincount(codes, minlength=1) > 1
+    return np.where(shared[codes], codes, -1)
+
+
+def stands_for_unknown(name: str, names: Iterable[str]) -> bool:
+    plain = name.strip().lower()
+    if plain == "-1":  # a class of its own only beside other negative numbers
+        return not any(other.strip().startswith("-") for other in names if other is not name)
+    return plain.replace("_", " ") in PLACEHOLDERS

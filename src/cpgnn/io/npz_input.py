@@ -14,15 +14,14 @@ import pyarrow.compute as pc
 
 from cpgnn.engine.arrays import as_features
 from cpgnn.engine.scaling import match_names
-from cpgnn.engine.text import listed
-from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.edges import EdgeList
+from cpgnn.io.feature_columns import FeatureColumns, unknown_columns
+from cpgnn.io.feature_matrix import Impute
 from cpgnn.io.features import FeatureRows
-from cpgnn.io.matrix import Impute
-from cpgnn.io.npz import feature_names_in, features_in, graph_parts, names_in
-from cpgnn.io.origin import Origin
-from cpgnn.io.places import wrong
-from cpgnn.io.safe_npz import read_npz_arrays
+from cpgnn.io.files import wrong
+from cpgnn.io.graph_npz import features_in, graph_parts, listed_arrays, names_in
+from cpgnn.io.npz import read_npz_arrays
+from cpgnn.io.tables import TableFile
 
 
 def read_npz_edges(
@@ -30,9 +29,8 @@ def read_npz_edges(
 ) -> tuple[EdgeList, FeatureRows | None]:
     """The graph in an `.npz`, and its features where it has some."""
     parts = graph_parts(path, read_npz_arrays(path))
-    n, index = parts["num_nodes"], parts["node_ids"]
-    index = pd.RangeIndex(n) if index is None else index
-    labels, names = parts["labels"], parts["class_names"]
+    index, labels, names = parts["node_ids"], parts["labels"], parts["class_names"]
+    index = pd.RangeIndex(parts["num_nodes"]) if index is None else index
     if labels is not None:
         labels, names = _named(labels, names, unlabelled)
     edges = EdgeList(
@@ -46,10 +44,8 @@ def read_npz_edges(
         class_names=names or (),
         self_loops=parts["self_loops"],
     )
-    if parts["features"] is None:
-        return edges, None
-    names = parts["feature_names"]
-    return edges, _feature_rows(path, None, parts["features"], names, impute, like)
+    X, names = parts["features"], parts["feature_names"]
+    return edges, None if X is None else _feature_rows(path, None, X, names, impute, like)
 
 
 def read_npz_features(
@@ -60,51 +56,52 @@ def read_npz_features(
     X = features_in(path, arrays)
     if X is None:
         must = "have an array 'features', or 'features_data' and its companions"
-        raise wrong(path, "A feature file", must, ", ".join(sorted(arrays)[:8]) or "no arrays")
-    columns = feature_names_in(path, arrays, int(X.shape[1]))
+        raise wrong(path, "A feature file", must, listed_arrays(arrays))
+    columns = names_in(path, arrays, "feature_names")
     index = names_in(path, arrays, "node_ids")
     rows = int(X.shape[0])
-    if index is not None:
-        if len(index) != rows or not index.is_unique:
-            must = f"name each of the {rows:,} rows of 'features' once"
-            raise wrong(path, "'node_ids'", must, f"{index.nunique():,} names")
-        return _feature_rows(path, _as_text(index), X, columns, impute, like)
-    numbers = _as_text(pd.RangeIndex(rows))
-    if pc.all(pc.is_in(graph_ids, value_set=numbers)).as_py():
-        return _feature_rows(path, numbers, X, columns, impute, like)
+    ids = _as_text(pd.RangeIndex(rows) if index is None else index)
+    if index is not None and (len(index) != rows or not index.is_unique):
+        must = f"name each of the {rows:,} rows of 'features' once"
+        raise wrong(path, "'node_ids'", must, f"{index.nunique():,} names")
+    if index is not None or pc.all(pc.is_in(graph_ids, value_set=ids)).as_py():
+        return _feature_rows(path, ids, X, columns, impute, like)
     if rows != len(graph_ids):
         must = f"have a row for each of the {len(graph_ids):,} nodes, or 'node_ids'"
         raise wrong(path, "A feature file", must, f"{rows:,} rows without ids", "Add 'node_ids'.")
+    found = _feature_rows(path, None, X, columns, impute, like)
     notice = f"{path}: no 'node_ids', so row i is taken for the i-th node of the edges."
-    return _feature_rows(path, None, X, columns, impute, like, (notice,))
+    return replace(found, notices=(notice, *found.notices))
 
 
 def _feature_rows(
     path: Path,
     ids: pa.Array | None,
     X: Any,
-    names: tuple[str, ...] | None,
+    names: pd.Index | None,
     impute: Impute,
     like: FeatureColumns | None,
-    notices: tuple[str, ...] = (),
 ) -> FeatureRows:
     """The matrix as it is, or with the columns of an earlier file in its order."""
     matrix: Any = as_features(X)
-    if like is None:
-        columns = FeatureColumns.numeric(names, matrix.shape[1])
+    width = matrix.shape[1]
+    if names is not None and not len(names) == names.nunique() == width:
+        must = f"name each of the {width:,} features once"
+        raise wrong(path, "'feature_names'", must, f"{names.nunique():,} names")
+    called = None if names is None else tuple(map(str, names))
+    columns, notices = like, []
+    if columns is None:
+        columns = FeatureColumns.numeric(called, width)
         columns = replace(columns.with_medians_of(matrix), impute=True) if impute else columns
-        return FeatureRows(Origin(path), ids, matrix, columns, notices)
-    width = len(like.is_category)
-    if names is not None and like.matrix_names is not None:
-        order, extra = match_names(like.matrix_names, names, str(path))
-        if extra:
-            notices += (f"{path}: the model does not know {listed(extra)}; not used.",)
-        if order != list(range(matrix.shape[1])):
+    elif called is not None and columns.matrix_names is not None:
+        order, extra = match_names(columns.matrix_names, called, str(path))
+        notices = unknown_columns(path, extra)
+        if order != list(range(width)):
             matrix = as_features(matrix[:, order])
-    elif matrix.shape[1] != width:
-        must = f"have the {width:,} columns that the model was fitted with"
-        raise wrong(path, "Features", must, f"{matrix.shape[1]:,}")
-    return FeatureRows(Origin(path), ids, matrix, like, notices)
+    elif width != len(columns.is_category):
+        must = f"have the {len(columns.is_category):,} columns that the model was fitted with"
+        raise wrong(path, "Features", must, f"{width:,}")
+    return FeatureRows(TableFile(path, pa.table({})), ids, matrix, columns, tuple(notices))
 
 
 def _named(

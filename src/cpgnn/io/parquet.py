@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyarrow.types as kinds
 
-from cpgnn.io.places import first_line, native, opened, wrong
-
-_SUFFIXES = (".parquet", ".pq")
+from cpgnn.engine.text import first_line
+from cpgnn.io.files import arrow_source, opened, wrong
 
 
 def is_parquet(path: Path) -> bool:
     """By its ending, or by the mark that it begins with."""
-    if path.suffix.lower() in _SUFFIXES:
+    if path.suffix.lower() in (".parquet", ".pq"):
         return True
     with opened(path) as stream:
         return stream.read(4) == b"PAR1"
@@ -36,44 +35,43 @@ def read_parquet(
     """
     with opened(path) as stream:
         try:
-            table = pq.read_table(native(path, stream))
+            table = pq.read_table(arrow_source(path, stream))
             table.validate(full=True)
             names = table.column_names
         except (pa.ArrowException, OSError, UnicodeError) as error:
             hint = "Write or download it again."
             reason = first_line(error).rpartition("'<Buffer>': ")[2]
             raise wrong(path, "A Parquet file", "be whole", f"'{reason}'", hint) from None
-    table = table.select(
-        [i for i, name in enumerate(names) if not re.match("__index_level_", name)]
-    ).replace_schema_metadata(None)
+    kept = [i for i, name in enumerate(names) if not name.startswith("__index_level_")]
+    table = table.select(kept).replace_schema_metadata(None)
     as_text = text(tuple(table.column_names)) if text else ()
     for i, field in enumerate(table.schema):
         column = table.column(i)
-        if pa.types.is_dictionary(field.type):
+        if kinds.is_dictionary(field.type):
             column = pc.cast(column, field.type.value_type)
         if i in ids:
             column = _as_ids(path, field.name, column)
-        elif not numbers or i in as_text or not _is_number(column.type):
-            column = _as_text(path, field.name, column)
-        else:
+        elif numbers and i not in as_text and _is_number(column.type):
             column = pc.cast(column, pa.float64(), safe=False)
+        else:
+            column = _as_text(path, field.name, column)
         table = table.set_column(i, field.name, column)
     return table
 
 
 def _as_ids(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
-    if pa.types.is_integer(kind) or _is_text(kind) or pa.types.is_null(kind):
-        return pc.fill_null(pc.cast(column, pa.string()), "")
-    hint = "Convert the column to integers or text first."
-    raise wrong(path, f"Ids (column {name!r})", "be text or integers", str(kind), hint)
+    is_text = kinds.is_string(kind) or kinds.is_large_string(kind) or "view" in str(kind)
+    if not (is_text or kinds.is_integer(kind) or kinds.is_null(kind)):
+        hint = "Convert the column to integers or text first."
+        raise wrong(path, f"Ids (column {name!r})", "be text or integers", str(kind), hint)
+    return pc.fill_null(pc.cast(column, pa.string()), "")
 
 
 def _as_text(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_floating(column.type):  # integers with gaps, as pandas writes them
+    if kinds.is_floating(column.type):  # integers with gaps, as pandas writes them
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-        whole = pc.equal(pc.floor(column), column)
-        if pc.all(whole).as_py() is not False:
+        if pc.all(pc.equal(pc.floor(column), column)).as_py() is not False:
             column = pc.cast(column, pa.int64(), safe=False)
     try:
         return pc.fill_null(pc.cast(column, pa.string()), "")
@@ -81,15 +79,6 @@ def _as_text(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         raise wrong(path, f"Column {name!r}", "be text or numbers", str(column.type)) from None
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or "view" in str(kind)
-
-
 def _is_number(kind: pa.DataType) -> bool:
-    types = pa.types
-    return (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-    )
+    tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
+    return any(test(kind) for test in tests)

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from cpgnn.io.dialect import Dialect, not_utf8, rows_of, sniff, squeeze
+from cpgnn.engine.text import first_line
+from cpgnn.errors import InputError
+from cpgnn.io.csv_dialect import Dialect, not_utf8, rows_of, sniff, squeeze
+from cpgnn.io.files import StrPath, all_bytes, arrow_source, opened, wrong
 from cpgnn.io.headers import MISSING
-from cpgnn.io.origin import Origin
 from cpgnn.io.parquet import is_parquet, read_parquet
-from cpgnn.io.places import StrPath, first_line, native, opened, unpacked, wrong
+
+TextColumns = Callable[[tuple[str, ...] | None], set[int]]
+"""Given the header, the columns that are text whatever stands in them."""
 
 BLOCK = 4 << 20
 _MARKS = sorted({"NaN", "-NaN"}.union(*((m, m.upper(), m.capitalize()) for m in MISSING)))
@@ -23,11 +28,64 @@ _MARKS = sorted({"NaN", "-NaN"}.union(*((m, m.upper(), m.capitalize()) for m in 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table and where it came from."""
+    """A table and the file it came from, so that a message can name file, column and line.
 
-    origin: Origin
+    Rows count from 0 here, lines from 1 in messages.
+    """
+
+    path: Path
     table: pa.Table
-    """Columns in the order of the file; their names are in `origin.header`."""
+    """Columns in the order of the file; their names are in `header`."""
+    header: tuple[str, ...] | None = None
+    """The column names, as written; None without a header."""
+    dialect: Dialect | None = None
+    """How a text table is written; None for other files."""
+    lines: Sequence[int] | None = None
+    """The line of every row, where it is known (GraphML). Parquet has neither."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return self.dialect.notices if self.dialect else ()
+
+    def column(self, i: int) -> str:
+        """`'age'`, or `3` without a header."""
+        return repr(self.header[i]) if self.header else str(i + 1)
+
+    def place(self, row: int) -> str:
+        """`line 7`, found by reading the file again up to there, or `row 7` of Parquet."""
+        line = self._line(row)
+        return f"row {row + 1}" if line is None else f"line {line}"
+
+    def wrong(
+        self, what: str, must: str, got: object, hint: str = "", *, row: int | None = None
+    ) -> InputError:
+        """An `InputError` about this file, and about one row of it where that is known."""
+        line = None if row is None else self._line(row)
+        number = None if row is None else row + 1
+        return wrong(self.path, what, must, got, hint, line=line, row=number)
+
+    def wrong_header(self, must: str, hint: str) -> InputError:
+        got = ", ".join((self.header or ())[:8])
+        line = self.dialect.skip_lines if self.dialect else None
+        return wrong(self.path, "The header", must, got, hint, line=line)
+
+    def wrong_width(self, what: str, must: str) -> InputError:
+        width = self.table.num_columns
+        names = f" ({', '.join(self.header[:8])})" if self.header else ""
+        hint = "Check the delimiter." if width == 1 else "Leave the other columns out."
+        return wrong(self.path, what, must, f"{width}{names}", hint)
+
+    def need_rows(self, what: str) -> None:
+        if not self.table.num_rows:
+            raise wrong(self.path, what, "have at least one row", "none")
+
+    def _line(self, row: int) -> int | None:
+        if self.lines is not None:
+            return self.lines[row]
+        if self.dialect is None:
+            return None
+        with opened(self.path) as stream:
+            return next(islice(rows_of(stream, self.dialect), row, None))[0]
 
 
 def read_table(
@@ -36,33 +94,37 @@ def read_table(
     ids: Sequence[int] = (0,),
     numbers: bool = False,
     header: bool | None = None,
-    text: Callable[[tuple[str, ...] | None], set[int]] | None = None,
+    text: TextColumns | None = None,
 ) -> TableFile:
     """Read a table; columns `ids` (by position) become strings exactly as written.
 
     With `numbers` each other column becomes float64 (null where a cell is missing) if all its
     cells are numbers or missing, and stays text otherwise; without, all columns are text.
-    `text` is asked, given the header, which other columns are text even so.
-    Delimiter and header are found from the first lines (see `headers` for the rule); `header`
-    decides it. `path` is Parquet if it ends so or begins with Parquet's mark.
+    `text` names other columns that are text even so. Delimiter and header are found from the first
+    lines (see `headers` for the rule); `header` decides it. `path` is Parquet if it ends so or
+    begins with Parquet's mark.
     """
     path = Path(path)
     if is_parquet(path):
         table = read_parquet(path, ids=ids, numbers=numbers, text=text)
-        return TableFile(Origin(path, tuple(table.column_names)), table)
+        return TableFile(path, table, tuple(table.column_names))
     with opened(path) as stream:
-        dialect = sniff(
-            path, stream, ids=ids, header=header, number_names=numbers and tuple(ids) == (0,)
-        )
-    as_text = {*ids, *(text(dialect.header) if text else ())}
-    table = None
-    with suppress(pa.ArrowInvalid):
-        table = _parse(path, dialect, as_text if numbers else set(range(dialect.columns)))
-    if table is None:  # text among the numbers, or a fault in the file
-        table = _parse_text(path, dialect)
-        if numbers:
-            table = _numbers_where_possible(table, as_text)
-    return TableFile(Origin(path, dialect.header, dialect), table)
+        number_names = numbers and tuple(ids) == (0,)
+        dialect = sniff(path, stream, ids=ids, header=header, number_names=number_names)
+    every = set(range(dialect.columns))
+    as_text = {*ids, *(text(dialect.header) if text else ())} if numbers else every
+    try:
+        table = _parse(path, dialect, as_text)
+    except pa.ArrowInvalid:  # text among the numbers, or a fault in the file
+        try:
+            table = _parse(path, dialect, every)
+        except pa.ArrowException as error:
+            raise _fault(path, dialect, error) from None
+        for i in every - as_text:
+            with suppress(pa.ArrowInvalid):
+                cells = pc.cast(known_cells(table.column(i)), pa.float64())
+                table = table.set_column(i, table.column_names[i], cells)
+    return TableFile(path, table, dialect.header, dialect)
 
 
 def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
@@ -70,70 +132,43 @@ def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
     types = {name: pa.string() if i in text else pa.float64() for i, name in enumerate(names)}
     with opened(path) as stream:
         if dialect.delimiter == " ":
-            source = pa.BufferReader(squeeze(unpacked(path, stream, dialect.skip_bytes)))
+            source = pa.BufferReader(squeeze(all_bytes(path, stream, dialect.skip_bytes)))
         else:
-            source = native(path, stream, dialect.skip_bytes)
+            source = arrow_source(path, stream, dialect.skip_bytes)
+        read = pacsv.ReadOptions(
+            column_names=names,
+            block_size=max(BLOCK, 8 * dialect.longest),
+            # threads gain nothing on one block, and may outlive a process that ends at once
+            use_threads=path.stat().st_size > BLOCK,
+        )
+        parse = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=dialect.quoted)
+        convert = pacsv.ConvertOptions(
+            column_types=types, null_values=_MARKS, strings_can_be_null=False
+        )
         try:
-            table = pacsv.read_csv(
-                source,
-                read_options=pacsv.ReadOptions(
-                    column_names=names,
-                    block_size=max(BLOCK, 8 * dialect.longest),
-                    # threads gain nothing on one block, and may outlive a process that ends at once
-                    use_threads=path.stat().st_size > BLOCK,
-                ),
-                parse_options=pacsv.ParseOptions(
-                    delimiter=dialect.delimiter, newlines_in_values=dialect.quoted
-                ),
-                convert_options=pacsv.ConvertOptions(
-                    column_types=types, null_values=_MARKS, strings_can_be_null=False
-                ),
-            )
+            table = pacsv.read_csv(source, read, parse, convert)
         except pa.ArrowInvalid as error:
             if "Empty CSV" not in str(error):
                 raise
             table = pa.table({name: pa.array([], kind) for name, kind in types.items()})
-    if dialect.spaced:
-        for i in range(1, dialect.columns):
-            if i in text:
-                trimmed = pc.utf8_ltrim(table.column(i), " ")
-                table = table.set_column(i, names[i], trimmed)
+    for i in sorted(text - {0}) if dialect.spaced else ():
+        table = table.set_column(i, names[i], pc.utf8_ltrim(table.column(i), " "))
     return table
 
 
-def _parse_text(path: Path, dialect: Dialect) -> pa.Table:
-    """All columns as text; what cannot be read so is a fault, found line by line."""
-    try:
-        return _parse(path, dialect, set(range(dialect.columns)))
-    except pa.ArrowException as error:
-        with opened(path) as stream:
-            for line, row in rows_of(stream, dialect):
-                text = dialect.delimiter.join(row)
-                if not _is_utf8(text):
-                    raise not_utf8(path, text.encode("utf-8", "surrogateescape"), line) from None
-                if len(row) != dialect.columns:
-                    must = f"have {dialect.columns} cells, as the others"
-                    hint = "Put quotes around cells that contain the delimiter."
-                    got = f"{len(row)} ({text[:60]!r})"
-                    raise wrong(path, "A row", must, got, hint, line=line) from None
-        raise wrong(path, "A table", "be readable as CSV", first_line(error)) from None
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _numbers_where_possible(table: pa.Table, text: set[int]) -> pa.Table:
-    for i in range(table.num_columns):
-        if i not in text:
-            with suppress(pa.ArrowInvalid):
-                numbers = pc.cast(known_cells(table.column(i)), pa.float64())
-                table = table.set_column(i, table.column_names[i], numbers)
-    return table
+def _fault(path: Path, dialect: Dialect, error: pa.ArrowException) -> InputError:
+    """What is wrong with a file that pyarrow cannot read, found line by line."""
+    with opened(path) as stream:
+        for line, row in rows_of(stream, dialect):
+            text = dialect.delimiter.join(row)
+            raw = text.encode("utf-8", "surrogateescape")
+            if raw != text.encode("utf-8", "replace"):
+                return not_utf8(path, raw, line)
+            if len(row) != dialect.columns:
+                must = f"have {dialect.columns} cells, as the others"
+                hint = "Put quotes around cells that contain the delimiter."
+                return wrong(path, "A row", must, f"{len(row)} ({text[:60]!r})", hint, line=line)
+    return wrong(path, "A table", "be readable as CSV", first_line(error))
 
 
 def known_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -141,3 +176,9 @@ def known_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
     trimmed = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(MISSING))
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+
+
+def as_array(column: pa.ChunkedArray) -> pa.Array:
+    """The column in one piece."""
+    whole = column.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

@@ -11,7 +11,7 @@ from cpgnn.errors import must_be
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.terms import Term, terms
 from cpgnn.formatting import shortened, signed, whole_percent
-from cpgnn.io.places import wrong
+from cpgnn.io.files import wrong
 from cpgnn.report.plots import BAR, BEST, INK, figure, save
 
 MOST_NODES = 6

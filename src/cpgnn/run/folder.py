@@ -161,7 +161,7 @@ def _written_split(path: Path, graph: Graph) -> Split:
 def _read_history(path: Path) -> pd.DataFrame:
     wanted = [field.name for field in fields(Epoch)]
     file = read_table(path, ids=(), numbers=True, header=True)
-    names = list(file.origin.header or ())
+    names = list(file.header or ())
     if names not in (wanted, [*wanted, "compatibility_error"]):
         raise damaged(path, f"its columns should be {', '.join(wanted)}")
     table = file.table.rename_columns(names).to_pandas()

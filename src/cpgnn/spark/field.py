@@ -19,9 +19,9 @@ from cpgnn.engine.arrays import Matrix
 from cpgnn.errors import InputError, must_be
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
-from cpgnn.io.columns import FeatureColumns
+from cpgnn.io.feature_columns import FeatureColumns
+from cpgnn.io.files import memory_limit
 from cpgnn.io.labels import encode_labels
-from cpgnn.io.places import memory_limit
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.tables import Tables
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from cpgnn.engine.scaling import match_names
 from cpgnn.errors import Message, advise
-from cpgnn.io.places import wrong
+from cpgnn.io.files import wrong
 from cpgnn.spark.adjacency import Adjacency, kept
 from cpgnn.spark.model import Packed, check_distributable, prior_logits
 from cpgnn.spark.propagation import beliefs, check_checkpoints, propagate

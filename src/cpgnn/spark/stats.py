@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.check.facts import Stats
+from cpgnn.io.files import wrong
 from cpgnn.io.labels import encode_labels
-from cpgnn.io.places import wrong
 from cpgnn.spark.adjacency import Adjacency, kept
 from cpgnn.spark.propagation import beliefs
 from cpgnn.spark.tables import Given, Names, Tables, check_ids_match, check_tables

@@ -18,9 +18,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from cpgnn.engine.text import count, first_line
+from cpgnn.io.files import wrong
 from cpgnn.io.headers import ENDS, ID, LABEL, SPLIT, WEIGHT, misplaced
 from cpgnn.io.labels import SPLITS
-from cpgnn.io.places import count, first_line, wrong
 
 INTEGER = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 NUMBER = (*INTEGER, T.FloatType, T.DoubleType, T.DecimalType)

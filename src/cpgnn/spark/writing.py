@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from cpgnn.errors import BeliefOverflowError, must_be
-from cpgnn.io.places import wrong
+from cpgnn.io.files import wrong
 from cpgnn.spark.predict import OVERFLOW
 
 

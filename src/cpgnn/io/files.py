@@ -1,4 +1,4 @@
-"""Where something is in a user's file: errors that name the place, and streams that open it."""
+"""A user's files: opened safely, and named with the line in every error about them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
-from cpgnn.engine.text import count as count
-from cpgnn.engine.text import first_line as first_line
-from cpgnn.engine.text import shorten as shorten
+from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError, Message, must_be
 
 StrPath = str | os.PathLike[str]
@@ -32,15 +30,22 @@ def wrong(
     line: int | None = None,
     row: int | None = None,
 ) -> InputError:
-    """ "FILE, line N: WHAT must MUST. Got GOT. HINT" — lines in text, rows in Parquet, from 1."""
-    place = str(path)
-    if line is not None:
-        place += f", line {line}"
-    elif row is not None:
-        place += f", row {row}"
-    error = InputError(Message(f"{place}: ", must_be(what, must, got, hint).args[0]))
+    """ "FILE, line N: WHAT must MUST. Got GOT. HINT" (rows in Parquet); both count from 1."""
+    place = f", line {line}" if line is not None else f", row {row}" if row is not None else ""
+    error = InputError(Message(f"{path}{place}: ", must_be(what, must, got, hint).args[0]))
     error.file, error.line = str(path), line
     return error
+
+
+@contextmanager
+def about(path: StrPath) -> Iterator[None]:
+    """Puts the file in front of the message of an `InputError` raised inside."""
+    try:
+        yield
+    except InputError as error:
+        named = InputError(f"{path}: {error}")
+        named.file = str(path)
+        raise named from None
 
 
 @contextmanager
@@ -51,15 +56,15 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     """
     try:
         with path.open("rb") as raw:
-            packed = raw.read(2) == GZIP_MAGIC
+            magic = raw.read(2)
             raw.seek(0)
-            if not packed and path.suffix.lower() == ".gz":
-                raise wrong(
-                    path, "A '.gz' file", "be gzip", *_what_else(raw.read(1), "other content")
-                )
-            if packed:
+            if magic == GZIP_MAGIC:
                 with gzip.GzipFile(fileobj=raw) as stream:
                     yield cast(IO[bytes], stream)
+            elif path.suffix.lower() == ".gz":
+                got = "other content" if magic else "an empty file"
+                hint = "Copy it again, or rename it if it is not packed."
+                raise wrong(path, "A '.gz' file", "be gzip", got, hint)
             else:
                 yield raw
     except FileNotFoundError:
@@ -67,36 +72,31 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     except IsADirectoryError:
         raise wrong(path, "The path", "be a file", "a folder") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise wrong(
-            path,
-            "A '.gz' file",
-            "be complete and undamaged",
-            f"an unpacking error ({first_line(error)})",
-            "Copy or download it again.",
-        ) from None
+        must, got = "be complete and undamaged", f"an unpacking error ({first_line(error)})"
+        raise wrong(path, "A '.gz' file", must, got, "Copy or download it again.") from None
     except OSError as error:
         reason = error.strerror or first_line(error)
         raise wrong(path, "The file", "be readable", reason.lower()) from None
 
 
-def native(path: Path, stream: Any, skip: int = 0) -> Any:
+def arrow_source(path: Path, stream: Any, skip: int = 0) -> Any:
     """The bytes of an opened file from `skip` on, as something pyarrow reads without Python.
 
     Never hand it a Python stream: its reading threads may still be inside when the interpreter
     ends, and the process aborts.
     """
     if isinstance(stream, gzip.GzipFile):
-        return pa.BufferReader(unpacked(path, stream, skip))
+        return pa.BufferReader(all_bytes(path, stream, skip))
     file = pa.OSFile(str(path))
     file.seek(skip)
     return file
 
 
-def unpacked(path: Path, stream: Any, skip: int = 0) -> bytes:
+def all_bytes(path: Path, stream: Any, skip: int = 0) -> bytes:
     """All bytes of a stream from `skip` on, refused beyond what memory could hold."""
     stream.seek(skip)
     limit = memory_limit()
-    content = stream.read(limit + 1)
+    content: bytes = stream.read(limit + 1)
     if len(content) > limit:
         raise wrong(path, "The file", f"unpack to at most {limit:,} bytes", "more")
     return content
@@ -108,9 +108,3 @@ def memory_limit() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, ValueError, OSError):
         return 8 << 30
-
-
-def _what_else(first: bytes, content: str) -> tuple[str, str]:
-    if not first:
-        return "an empty file", "Copy or download it again."
-    return content, "Rename it if it is not packed."

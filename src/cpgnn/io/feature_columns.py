@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import listed
-from cpgnn.io.origin import Origin
+from cpgnn.io.tables import TableFile
 
 FORMAT = 1
 """Raised when what `as_dict` returns cannot be read by an older version."""
@@ -63,20 +62,17 @@ class FeatureColumns:
         wanted = {self.names[i] for i in text}
         return {i for i, name in enumerate(header) if i and name in wanted}
 
-    def positions(self, origin: Origin, width: int) -> tuple[list[int], list[str]]:
-        """Where each column stands in another file of `width` columns, and what to say about it."""
-        names = origin.header[1:] if origin.header else None
-        if self.names is None or names is None:
-            count = len(self.categories)
-            if width - 1 != count:
-                must = f"have an id and the {count:,} columns that the model was fitted with"
-                raise origin.wrong("Features", must, f"{width - 1:,} beside the id")
-            return list(range(1, width)), [f"{origin.path}: columns are matched by their position."]
-        found, extra = match_names(self.names, names, str(origin.path))
-        notices = []
-        if extra:
-            notices.append(f"{origin.path}: the model does not know {listed(extra)}; not used.")
-        return [i + 1 for i in found], notices
+    def positions(self, file: TableFile) -> tuple[list[int], list[str]]:
+        """Where each column stands in another file, and what to say about it."""
+        width = file.table.num_columns
+        if self.names is None or file.header is None:
+            wanted = len(self.categories)
+            if width - 1 != wanted:
+                must = f"have an id and the {wanted:,} columns that the model was fitted with"
+                raise file.wrong("Features", must, f"{width - 1:,} beside the id")
+            return list(range(1, width)), [f"{file.path}: columns are matched by their position."]
+        found, extra = match_names(self.names, file.header[1:], str(file.path))
+        return [i + 1 for i in found], unknown_columns(file.path, extra)
 
     def with_medians_of(self, X: Any) -> FeatureColumns:
         """The same, with the medians of the matrix where none are known (0 for categories)."""
@@ -87,12 +83,11 @@ class FeatureColumns:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it."""
-        medians = None if self.medians is None else list(self.medians)
         return {
             "format": FORMAT,
             "names": None if self.names is None else list(self.names),
             "categories": [None if v is None else list(v) for v in self.categories],
-            "medians": medians,
+            "medians": None if self.medians is None else list(self.medians),
             "impute": self.impute,
         }
 
@@ -102,14 +97,13 @@ class FeatureColumns:
         if values["format"] > FORMAT:
             raise ValueError(f"format {values['format']} is newer than {FORMAT}")
         names, medians = values["names"], values["medians"]
-        categories = tuple(None if v is None else _texts(v) for v in values["categories"])
         columns = cls(
             None if names is None else _texts(names),
-            categories,
+            tuple(None if v is None else _texts(v) for v in values["categories"]),
             None if medians is None else tuple(float(value) for value in medians),
             bool(values["impute"]),
         )
-        if columns.names is not None and len(columns.names) != len(categories):
+        if columns.names is not None and len(columns.names) != len(columns.categories):
             raise ValueError("as many names as columns are needed")
         if medians is not None and len(medians) != len(columns.is_category):
             raise ValueError("a median for each column is needed")
@@ -122,11 +116,14 @@ def _texts(values: Any) -> tuple[str, ...]:
     return tuple(values)
 
 
+def unknown_columns(path: object, names: list[str]) -> list[str]:
+    """What to say about columns that the model was not fitted with."""
+    return [f"{path}: the model does not know {listed(names)}; not used."] if names else []
+
+
 def unique(names: Sequence[str] | None) -> tuple[str, ...] | None:
     """The names, if no two columns share one."""
-    if names is None or any(times > 1 for times in Counter(names).values()):
-        return None
-    return tuple(names)
+    return None if names is None or len(set(names)) < len(names) else tuple(names)
 
 
 def column_medians(X: Any) -> np.ndarray:

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from cpgnn.engine.text import first_line
 from cpgnn.errors import must_be
 from cpgnn.io.atomic import atomic_write
-from cpgnn.io.places import StrPath, first_line, wrong
+from cpgnn.io.files import StrPath, wrong
 
 SUFFIXES = (".csv", ".parquet")
 

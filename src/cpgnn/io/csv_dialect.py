@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from cpgnn.engine.text import count, shorten
+from cpgnn.errors import InputError
+from cpgnn.io.files import wrong
 from cpgnn.io.headers import is_header
-from cpgnn.io.places import shorten, wrong
 
 SAMPLE_LINES = 200
 SAMPLE_BYTES = 1 << 20
 LONGEST_LINE = 1 << 26
 BOM = b"\xef\xbb\xbf"
-_DELIMITERS = "\t;,"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _BLANKS = re.compile(rb'("(?:[^"\r\n]|"")*")|[ \t]+')
 
@@ -39,10 +40,6 @@ class Dialect:
     """Every delimiter is followed by a blank, as in `a, b`; the blank belongs to it."""
     notices: tuple[str, ...] = ()
 
-    def split(self, line: str) -> list[str]:
-        cells = split_line(line, self.delimiter)
-        return [cells[0], *(c.lstrip(" ") for c in cells[1:])] if self.spaced else cells
-
 
 def sniff(
     path: Path,
@@ -58,40 +55,39 @@ def sniff(
     if not rows:
         raise wrong(path, "A table", "have at least one row", "an empty file")
     delimiter = _delimiter([lines[i] for i in rows if not _is_comment(lines[i])])
-    cells = {i: split_line(lines[i], delimiter) for i in rows}
-    plain = [i for i in rows if lines[i][0] not in "#%"]
-    widths = {len(cells[i]) for i in plain or rows}
-    comments = []
+    cells = {i: _split(lines[i], delimiter) for i in rows}
+    widths = {len(cells[i]) for i in rows if lines[i][0] not in "#%"} or {
+        len(cells[i]) for i in rows
+    }
+    comments = 0
     for i in rows:
         if not _is_comment(lines[i]) and (lines[i][0] not in "#%" or len(cells[i]) in widths):
             break
-        comments.append(i)
-    rows = rows[len(comments) :]
+        comments += 1
+    rows = rows[comments:]
     if not rows:
         raise wrong(path, "A table", "have at least one row", "comments only")
-    columns = Counter(len(cells[i]) for i in rows).most_common(1)[0][0]
-    spaced = delimiter in ",;" and _is_spaced([lines[i] for i in rows], delimiter)
+    spaced = delimiter in ",;" and all(
+        lines[i].count(delimiter) == lines[i].count(delimiter + " ") for i in rows
+    )
     if spaced:
         cells = {i: [cell.lstrip(" ") for cell in cells[i]] for i in rows}
-    first, others = rows[0], [cells[i] for i in rows[1:]]
-    found, announce = is_header(cells[first], others, ids, number_names)
+    first = cells[rows[0]]
+    found, announce = is_header(first, [cells[i] for i in rows[1:]], ids, number_names)
     notices = []
     if comments:
-        many = len(comments) > 1
-        notices.append(
-            f"{path}: {len(comments)} comment line{'s' if many else ''} at the top "
-            f"{'were' if many else 'was'} skipped."
-        )
+        skipped = count(comments, "comment line", "comment lines")
+        notices.append(f"{path}: skipped {skipped} at the top.")
     if header is None and found and announce:
-        shown = ", ".join(cells[first])
-        notices.append(f"{path}: line {first + 1} ({shown}) was read as a header.")
+        notices.append(f"{path}: line {rows[0] + 1} ({', '.join(first)}) was read as a header.")
     has_header = found if header is None else header
-    skip = first + 1 if has_header else first
+    skip = rows[0] + has_header
     bom = len(BOM) if raw[0].startswith(BOM) else 0
+    usual = Counter(len(cells[i]) for i in rows).most_common(1)[0][0]
     return Dialect(
         delimiter=delimiter,
-        columns=len(cells[first]) if has_header else columns,
-        header=tuple(cell.strip() for cell in cells[first]) if has_header else None,
+        columns=len(first) if has_header else usual,
+        header=tuple(cell.strip() for cell in first) if has_header else None,
         skip_lines=skip,
         skip_bytes=max(bom, sum(len(line) for line in raw[:skip])),
         longest=max(len(line) for line in raw),
@@ -115,13 +111,8 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise wrong(path, "A table", "be UTF-8", "UTF-16", "Save it as UTF-8.", line=1)
     if _CONTROL.search(head):
-        raise wrong(
-            path,
-            "A table",
-            "be text (CSV, TSV), or Parquet named '.parquet'",
-            "binary content",
-            "Check that it is the file you mean, and its ending.",
-        )
+        must, hint = "be text (CSV, TSV), or Parquet named '.parquet'", "Check file and ending."
+        raise wrong(path, "A table", must, "binary content", hint)
     lines = []
     for number, line in enumerate(raw, start=1):
         try:
@@ -132,7 +123,7 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
     return raw, lines
 
 
-def not_utf8(path: Path, line: bytes, number: int) -> Exception:
+def not_utf8(path: Path, line: bytes, number: int) -> InputError:
     shown = shorten(line.decode("latin-1").strip())
     hint = "Save it as UTF-8, or run: iconv -f latin1 -t utf-8"
     return wrong(path, "A table", "be UTF-8", f"other bytes in {shown}", hint, line=number)
@@ -145,22 +136,18 @@ def _is_comment(line: str) -> bool:
 def _delimiter(lines: Sequence[str]) -> str:
     """Tab, semicolon or comma if most lines have it, the most regular first; else blanks."""
     best, share = " ", 0.0
-    for delimiter in _DELIMITERS:
-        widths = Counter(len(split_line(line, delimiter)) for line in lines)
+    for delimiter in "\t;,":
+        widths = Counter(len(_split(line, delimiter)) for line in lines)
         if lines and widths[1] <= len(lines) / 2:
             regular = max(number for width, number in widths.items() if width > 1) / len(lines)
             if regular > share:
                 best, share = delimiter, regular
-    if best == "\t" and share < 1 and len({len(split_line(line, " ")) for line in lines}) == 1:
+    if best == "\t" and share < 1 and len({len(_split(line, " ")) for line in lines}) == 1:
         return " "  # tabs and blanks mixed
     return best
 
 
-def _is_spaced(lines: Sequence[str], delimiter: str) -> bool:
-    return all(line.count(delimiter) == line.count(delimiter + " ") for line in lines)
-
-
-def split_line(line: str, delimiter: str) -> list[str]:
+def _split(line: str, delimiter: str) -> list[str]:
     if delimiter == " ":
         line = squeeze(line.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
     if '"' not in line:

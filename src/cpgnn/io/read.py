@@ -11,17 +11,18 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import GraphNotice, check_choice, wrong_value
 from cpgnn.graph import Graph
-from cpgnn.io.columns import FeatureColumns
 from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
+from cpgnn.io.feature_columns import FeatureColumns
+from cpgnn.io.feature_matrix import Impute, build_matrix
 from cpgnn.io.features import FeatureRows, read_features, spread
+from cpgnn.io.files import StrPath, about
 from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
 from cpgnn.io.labels import LabelRows, class_notices, read_labels
-from cpgnn.io.matrix import Impute, build_matrix
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
-from cpgnn.io.places import StrPath, count, shorten
 
 
 @dataclass(frozen=True)
@@ -82,82 +83,92 @@ def read_graph(
         hint = "Try like=first.columns.with_medians_of(first.graph.features)."
         raise wrong_value("like", "have the medians of the first graph to fill gaps", "none", hint)
     unlabelled = None if unlabelled is None else str(unlabelled)
-    given, feature_rows = _edges(Path(edges), unlabelled, impute, header, features is None, like)
-    if features is not None:
-        feature_rows = _features(Path(features), given, impute, one_hot, header, like)
-    label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header)
-    notices = list(given.notices)
-    named = [rows.ids for rows in (feature_rows, label_rows) if rows and rows.ids is not None]
-    if pair := lonely_first_row(given, named):
-        notices.append(
-            f"{edges}: the first row ({', '.join(pair)}) was read as an edge, though neither name "
-            "occurs again. If it is a header, call its columns source and target."
+    given, feature_rows = _read_edges(Path(edges), unlabelled, impute, one_hot, header, like)
+    if features is not None and Path(features).suffix.lower() == ".npz":
+        feature_rows = read_npz_features(Path(features), given.ids, impute, like)
+    elif features is not None:
+        feature_rows = read_features(
+            Path(features), impute=impute, one_hot=one_hot, header=header, like=like
         )
+    label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header)
+    notices = [*given.notices, *_doubtful_first_row(given, feature_rows, label_rows)]
 
-    ids, X = given.ids, None
+    ids, X, columns = given.ids, None, None
     at_features, at_labels = np.arange(len(ids)), np.empty(0, dtype=np.int64)
     if feature_rows is not None:
         notices += feature_rows.notices
+        columns = feature_rows.columns
         if feature_rows.ids is not None:
             notices += _compare_features(feature_rows, given, strict_ids)
             at_features, ids = extend(ids, feature_rows.ids)
     if label_rows is not None:
-        notices += label_rows.origin.notices
-        notices += class_notices(Path(labels or ""), label_rows.class_names, label_rows.codes)
+        path = label_rows.file.path
+        notices += label_rows.file.notices
+        notices += class_notices(path, label_rows.class_names, label_rows.codes)
         notices += _compare_labels(label_rows, given, strict_ids)
         at_labels, ids = extend(ids, label_rows.ids)
     if feature_rows is not None:
-        places = _Places(given, ids, label_rows, at_labels)
-        X, told = spread(feature_rows, at_features, len(ids), impute, places)
+
+        def place_of(position: int) -> str:
+            """Where a node without features is first named."""
+            name = shorten(ids[position].as_py())
+            if label_rows is None or position < len(given.ids):
+                return f"{name} ({given.place_of(position)})"
+            row = int(np.flatnonzero(at_labels == position)[0])
+            return f"{name} ({label_rows.file.path}, {label_rows.file.place(row)})"
+
+        X, told = spread(feature_rows, at_features, len(ids), impute, place_of)
         notices += told
-    columns = None if feature_rows is None else feature_rows.columns
-    loaded = _assemble(given, ids, X, columns, label_rows, at_labels, notices)
-    return replace(loaded, rows=np.stack([given.source, given.target])) if keep_rows else loaded
+    graph, split = _assemble(given, ids, X, columns, label_rows, at_labels)
+    isolated = int((np.diff(graph.adjacency.indptr) == 0).sum())
+    if isolated:
+        notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
+    graph = replace(graph, notices=(*notices, *graph.notices))
+    rows = np.stack([given.source, given.target]) if keep_rows else None
+    return LoadedGraph(graph, split, rows, columns)
 
 
-def _edges(
+def _read_edges(
     path: Path,
     unlabelled: str | None,
-    impute: Impute,
-    header: bool | None,
-    own_features: bool,
-    like: FeatureColumns | None,
-) -> tuple[EdgeList, FeatureRows | None]:
-    """The edges and, if wanted, the features that a graph file brings along."""
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith(".npz"):
-        edges, rows = read_npz_edges(path, unlabelled, impute, like)
-        return edges, rows if own_features else None
-    if not name.endswith((".graphml", ".xml")):
-        return read_edges(path, header), None
-    edges, attributes = read_graphml(path, unlabelled)
-    if attributes is None or not own_features:
-        return edges, None
-    origin, table = attributes.origin, attributes.table
-    matrix, columns, told = build_matrix(origin, table, impute, one_hot=False, like=like)
-    used = columns.names or ()
-    names = ", ".join(used[:5]) + (", …" if len(used) > 5 else "")
-    notice = f"{path}: {count(len(used), 'numeric node attribute')} used as features ({names})."
-    return edges, FeatureRows(origin, None, matrix, columns, (notice, *told))
-
-
-def _features(
-    path: Path,
-    given: EdgeList,
     impute: Impute,
     one_hot: bool,
     header: bool | None,
     like: FeatureColumns | None,
-) -> FeatureRows:
-    if path.suffix.lower() == ".npz":
-        return read_npz_features(path, given.ids, impute, like)
-    return read_features(path, impute=impute, one_hot=one_hot, header=header, like=like)
+) -> tuple[EdgeList, FeatureRows | None]:
+    """The edges, and the features that a graph file brings along."""
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(".npz"):
+        return read_npz_edges(path, unlabelled, impute, like)
+    if not name.endswith((".graphml", ".xml")):
+        return read_edges(path, header), None
+    edges, table = read_graphml(path, unlabelled)
+    if table is None:
+        return edges, None
+    matrix, columns, told = build_matrix(table, impute, one_hot, like)
+    used = columns.names or ()
+    attributes = count(len(used), "numeric node attribute")
+    notice = f"{path}: {attributes} used as features ({listed(used)})."
+    return edges, FeatureRows(table, None, matrix, columns, (notice, *told))
+
+
+def _doubtful_first_row(
+    given: EdgeList, features: FeatureRows | None, labels: LabelRows | None
+) -> list[str]:
+    named = [rows.ids for rows in (features, labels) if rows and rows.ids is not None]
+    pair = lonely_first_row(given, named)
+    if pair is None:
+        return []
+    return [
+        f"{given.path}: the first row ({', '.join(pair)}) was read as an edge, though neither name "
+        "occurs again. If it is a header, call its columns source and target."
+    ]
 
 
 def _compare_features(rows: FeatureRows, given: EdgeList, strict: bool) -> list[str]:
     """Features may belong to isolated nodes, but not all of them."""
     return check_known(
-        rows.origin, rows.ids, given.ids, given.path, strict, lambda unknown: bool(unknown.all())
+        rows.file, rows.ids, given.ids, given.path, strict, lambda unknown: bool(unknown.all())
     )
 
 
@@ -168,25 +179,7 @@ def _compare_labels(rows: LabelRows, given: EdgeList, strict: bool) -> list[str]
     def too_many(unknown: np.ndarray) -> bool:
         return bool(2 * (unknown & known).sum() > known.sum())
 
-    return check_known(rows.origin, rows.ids, given.ids, given.path, strict, too_many)
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where each node is first named, for a message about one without features."""
-
-    given: EdgeList
-    ids: pa.Array
-    labels: LabelRows | None
-    at_labels: np.ndarray
-
-    def __call__(self, position: int) -> str:
-        name = shorten(self.ids[position].as_py())
-        if position < len(self.given.ids):
-            return f"{name} ({self.given.place_of(position)})"
-        assert self.labels is not None  # nodes behind the edges' and features' are the labels'
-        row = int(np.flatnonzero(self.at_labels == position)[0])
-        return f"{name} ({self.labels.origin.path}, {self.labels.origin.place(row)})"
+    return check_known(rows.file, rows.ids, given.ids, given.path, strict, too_many)
 
 
 def _assemble(
@@ -196,22 +189,24 @@ def _assemble(
     columns: FeatureColumns | None,
     rows: LabelRows | None,
     at_labels: np.ndarray,
-    notices: list[str],
-) -> LoadedGraph:
-    n, known = len(ids), len(given.ids)
-    labels, class_names, split = _padded(given.labels, n, -1), given.class_names, given.split
-    split = None if split is None else _padded(split, n, "")
+) -> tuple[Graph, np.ndarray | None]:
+    """The graph and its split; the nodes of other files come behind those of the edges."""
+    n = len(ids)
+    labels, class_names, split = given.labels, given.class_names, given.split
+    at_split = at_given = np.arange(len(given.ids))
     if rows is not None:
-        class_names = rows.class_names
-        labels = np.full(n, -1, dtype=np.int64)
-        labels[at_labels] = rows.codes
+        labels, class_names, at_given = rows.codes, rows.class_names, at_labels
         if rows.split is not None:
-            split = np.full(n, "", dtype="<U5")
-            split[at_labels] = rows.split
-    index = given.index if given.index is not None and n == known else None
-    if index is None:
+            split, at_split = rows.split, at_labels
+    codes, parts = np.full(n, -1, dtype=np.int64), np.full(n, "", dtype="<U5")
+    if labels is not None:
+        codes[at_given] = labels
+    if split is not None:
+        parts[at_split] = split
+    index = given.index
+    if index is None or n > len(index):
         index = pd.Index(ids.to_numpy(zero_copy_only=False), dtype=object)
-    with warnings.catch_warnings():
+    with about(given.path), warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphNotice)
         graph = Graph.from_edges(
             given.source,
@@ -220,19 +215,9 @@ def _assemble(
             num_nodes=n,
             features=features,
             feature_names=None if columns is None else columns.matrix_names,
-            labels=labels,
+            labels=codes,
             node_ids=index,
             class_names=class_names,
             self_loops=given.self_loops,
         )
-    isolated = int((np.diff(graph.adjacency.indptr) == 0).sum())
-    if isolated:
-        notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
-    graph = replace(graph, notices=(*notices, *graph.notices))
-    return LoadedGraph(graph, split, columns=columns)
-
-
-def _padded(values: np.ndarray | None, n: int, rest: Any) -> np.ndarray:
-    if values is None:
-        return np.full(n, rest)
-    return np.concatenate([values, np.full(n - len(values), rest, dtype=values.dtype)])
+    return graph, None if split is None else parts
