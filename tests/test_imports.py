@@ -1,0 +1,89 @@
+"""Imports point one way: a module knows those below it, never those above or beside it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import cpgnn
+
+LAYERS = (
+    "cpgnn.errors",
+    "cpgnn.engine.text cpgnn.engine.fields cpgnn.engine.arrays cpgnn.formatting",
+    "cpgnn.engine.frames cpgnn.engine.dense",
+    "cpgnn.engine.sparse",
+    "cpgnn.engine.views",
+    "cpgnn.graph",
+    "cpgnn.homophily cpgnn.splits",
+    "cpgnn.compatibility cpgnn.engine",
+    "cpgnn.io cpgnn.propagation cpgnn.priors cpgnn.settings cpgnn.reference",
+    "cpgnn.model cpgnn.synthetic",
+    "cpgnn.architecture",
+    "cpgnn.training",
+    "cpgnn.selection cpgnn.evaluation cpgnn.calibration cpgnn.thresholds",
+    "cpgnn.engine.saving",
+    "cpgnn.classifier",
+    "cpgnn.explanation cpgnn.baselines cpgnn.datasets",
+    "cpgnn.run",
+    "cpgnn.check",
+    "cpgnn.report",
+    "cpgnn.run.folder",
+    "cpgnn.experiments cpgnn.demo",
+    "cpgnn.spark",
+    "cpgnn.cli",
+    "cpgnn.__main__",
+)
+"""From the bottom up. Modules of one layer stand beside each other and do not import each other;
+a package stands for all of its modules that are not listed themselves. Imports for annotations
+only (`if TYPE_CHECKING`) are never run, and free."""
+
+SOURCE = Path(cpgnn.__file__).parent
+HOMES = {home: height for height, layer in enumerate(LAYERS) for home in layer.split()}
+
+
+def modules() -> dict[str, Path]:
+    """Every module by its name."""
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+        found[".".join(parts).removesuffix(".__init__")] = path
+    return found
+
+
+def imports(path: Path, known: set[str]) -> Iterator[str]:
+    """The modules of ours that a file imports, anywhere in it, except for annotations only."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module in known:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in known else node.module
+
+
+def home(module: str) -> str | None:
+    """The entry of `LAYERS` that a module belongs to."""
+    while module not in HOMES and "." in module:
+        module = module.rpartition(".")[0]
+    return module if module in HOMES else None
+
+
+def test_every_module_has_a_layer():
+    assert {name for name in modules() if home(name) is None} == {"cpgnn"}
+
+
+def test_imports_point_down():
+    known = modules()
+    wrong = set()
+    for name, path in known.items():
+        mine = home(name)
+        for other in imports(path, set(known)):
+            theirs = home(other)
+            if mine is None or theirs is None or mine == theirs:
+                continue  # the package itself hands names on, and has the version
+            if HOMES[theirs] >= HOMES[mine]:
+                wrong.add(f"{name} imports {other}")
+    assert not wrong, "\n".join(sorted(wrong))
