@@ -11,6 +11,7 @@ from cpgnn.check.columns import constant_columns, given_away
 from cpgnn.check.counted import counted
 from cpgnn.check.facts import Stats
 from cpgnn.check.finding import Finding, Severity, worst_first
+from cpgnn.check.independence import Independence
 from cpgnn.check.labels import left_out
 from cpgnn.check.names import class_names, similar_ids
 from cpgnn.check.structure import edge_rows, parts
@@ -29,7 +30,15 @@ if TYPE_CHECKING:
     from cpgnn.classifier import Begin
     from cpgnn.io import LoadedGraph
 
-__all__ = ["CheckReport", "Finding", "Homophily", "Severity", "check", "check_loaded"]
+__all__ = [
+    "CheckReport",
+    "Finding",
+    "Homophily",
+    "Independence",
+    "Severity",
+    "check",
+    "check_loaded",
+]
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,8 @@ class CheckReport:
     features: int
     findings: tuple[Finding, ...]
     homophily: Homophily
+    independence: Independence | None
+    """Whether the classes depend on the edges at all; None without labels to tell by."""
     comparison: Comparison | None
     not_compared: str = ""
     """Why there is no comparison."""
@@ -89,6 +100,7 @@ class CheckReport:
             },
             "findings": [finding.to_dict() for finding in self.findings],
             "homophily": known,
+            "independence": self.independence.to_dict() if self.independence else None,
             "comparison": self.comparison.to_dict() if self.comparison else None,
             "not_compared": self.not_compared or None,
         }
@@ -110,8 +122,8 @@ def check(
         validation.
     rows: the edges as a file lists them, positions [2, m]; a `Graph` no longer knows which of
         them were repeated or one-directional.
-    compare: train a small CPGNN and MLP on the training and validation labels. Test labels are
-        not looked at for that.
+    compare: train briefly with and without the graph. Neither this nor the test of independence
+        looks at test labels.
     """
     if begin is not None:
         begin("looking", 1)
@@ -127,14 +139,14 @@ def check(
         *given_away(graph),
         *([] if border is None else repeated_nodes(graph, border)),
     ]
+    usable = np.empty(0, dtype=np.int64)
+    if border is not None:
+        usable = np.concatenate([border.train, border.val])
+        usable = usable[graph.labels[usable] >= 0]
     outcome: Comparison | str = "it was not asked for"
     if compare:
         from cpgnn.check.compare import compare as with_and_without
 
-        usable = np.empty(0, dtype=np.int64)
-        if border is not None:
-            usable = np.concatenate([border.train, border.val])
-            usable = usable[graph.labels[usable] >= 0]
         outcome = with_and_without(graph, usable, seed=seed, begin=begin)
     skipped = isinstance(outcome, str)
     return CheckReport(
@@ -145,6 +157,7 @@ def check(
         features=graph.num_features or 0,
         findings=worst_first(findings),
         homophily=Homophily.of(graph),
+        independence=Independence.of(graph, usable, seed=seed),
         comparison=None if isinstance(outcome, str) else outcome,
         not_compared=str(outcome) if skipped else "",
     )
