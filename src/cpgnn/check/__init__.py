@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from cpgnn.check.finding import Finding, Severity, worst_first
 from cpgnn.check.independence import Independence
 from cpgnn.check.labels import left_out
 from cpgnn.check.names import class_names, similar_ids
+from cpgnn.check.sampling import unlike_the_rest
 from cpgnn.check.structure import edge_rows, parts
 from cpgnn.check.twins import repeated_nodes
 from cpgnn.graph import Graph
@@ -38,6 +40,7 @@ __all__ = [
     "Severity",
     "check",
     "check_loaded",
+    "find",
 ]
 
 
@@ -106,6 +109,26 @@ class CheckReport:
         }
 
 
+def find(
+    graph: Graph, split: Split | None = None, *, rows: np.ndarray | None = None, seed: int = 0
+) -> tuple[Finding, ...]:
+    """What is wrong or risky in this graph, worst first; arguments as in `check`."""
+    border = split or _border(graph, seed)
+    found = (
+        () if rows is None else edge_rows(graph, rows),
+        counted(Stats.of(graph), graph),
+        parts(graph),
+        similar_ids(graph),
+        class_names(graph),
+        () if split is None else left_out(graph, split),
+        unlike_the_rest(graph),
+        constant_columns(graph),
+        given_away(graph),
+        () if border is None else repeated_nodes(graph, border),
+    )
+    return worst_first(chain.from_iterable(found))
+
+
 def check(
     graph: Graph,
     split: Split | None = None,
@@ -127,20 +150,8 @@ def check(
     """
     if begin is not None:
         begin("looking", 1)
-    border = split or _border(graph, seed)
-    findings = [
-        *([] if rows is None else edge_rows(graph, rows)),
-        *counted(Stats.of(graph), graph),
-        *parts(graph),
-        *similar_ids(graph),
-        *class_names(graph),
-        *([] if split is None or border is None else left_out(graph, split)),
-        *constant_columns(graph),
-        *given_away(graph),
-        *([] if border is None else repeated_nodes(graph, border)),
-    ]
     usable = np.empty(0, dtype=np.int64)
-    if border is not None:
+    if (border := split or _border(graph, seed)) is not None:
         usable = np.concatenate([border.train, border.val])
         usable = usable[graph.labels[usable] >= 0]
     outcome: Comparison | str = "it was not asked for"
@@ -148,18 +159,17 @@ def check(
         from cpgnn.check.compare import compare as with_and_without
 
         outcome = with_and_without(graph, usable, seed=seed, begin=begin)
-    skipped = isinstance(outcome, str)
     return CheckReport(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
         classes=graph.num_classes,
         labelled=int((graph.labels >= 0).sum()),
         features=graph.num_features or 0,
-        findings=worst_first(findings),
+        findings=find(graph, split, rows=rows, seed=seed),
         homophily=Homophily.of(graph),
         independence=Independence.of(graph, usable, seed=seed),
         comparison=None if isinstance(outcome, str) else outcome,
-        not_compared=str(outcome) if skipped else "",
+        not_compared=outcome if isinstance(outcome, str) else "",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import cpgnn
-from cpgnn.check import Finding, check
+from cpgnn.check import Finding, find
 from cpgnn.homophily import compatibility_matrix
 from cpgnn.report.answer import Answer, answer
 from cpgnn.report.charts import Chart, Series, line_chart
@@ -106,7 +106,7 @@ def gather(run: Run, name: str) -> Contents:
             run.history, run.kept, classifier.settings_.select_by.replace("_", " ")
         ),
         calibration=_calibration(run.calibration),
-        findings=check(graph, classifier.split_, compare=False).findings,
+        findings=find(graph, classifier.split_),
         certain=_listed(classifier, P, certain),
         uncertain=_listed(classifier, P, uncertain),
         listed_from=listed_from,
