@@ -102,8 +102,4 @@ def test_a_million_nodes_and_ten_million_edges_in_a_minute():
     start = time.process_time()
     report = check(graph, rows=rows, compare=False)
     assert time.process_time() - start < 60
-    assert report.clean is False  # random rows repeat and come back now and then
-    assert {f.code for f in report.findings if f.counts} == {
-        "repeated-edges",
-        "one-direction-edges",
-    }
+    assert {f.code for f in report.findings if f.counts} == {"repeated-edges"}
