@@ -153,7 +153,7 @@ def test_bad_model_folder(cpgnn, files, case):
     assert cpgnn(*FIT.split(), "--out", "run").code == 0
     config = files / "run/model/model.json"
     values = json.loads(config.read_text())
-    message = "damaged or foreign"
+    message = "is damaged, or cpgnn did not write it"
     if case == "foreign":
         config.write_text('{"who": "somebody else"}')
     elif case == "no weights":

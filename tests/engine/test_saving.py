@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 import cpgnn
 from cpgnn.architecture import Architecture
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine import records
 from cpgnn.engine.saving import CONFIG, FORMAT, WEIGHTS
 from cpgnn.errors import InputError, NotInductiveError
 from cpgnn.priors import MLPPrior
@@ -194,6 +195,28 @@ DAMAGES = {
     "other compatibility": lambda f: damaged_weights(f, compatibility=torch.ones(2, 2)),
     "one weight more": lambda f: damaged_weights(f, model__prior__W_9=torch.ones(2)),
     "other shape of H": lambda f: damaged_weights(f, model__H_bar=torch.ones(2, 3)),
+    "numbers beyond all numbers": lambda f: (f / CONFIG).write_text(
+        (f / CONFIG)
+        .read_text(encoding="utf-8")
+        .replace('"temperature": 1.0', '"temperature": 1e999'),
+        encoding="utf-8",
+    ),
+    "400 digits": lambda f: edited(f, shape__num_nodes=10**400),
+    "10⁹ layers everywhere": lambda f: edited(f, num_layers=10**9, architecture__num_layers=10**9),
+    "text for a number": lambda f: edited(f, validation_score="0.5"),
+    "true for a number": lambda f: edited(f, self_trained=True),
+    "a name is null": lambda f: edited(f, class_names=["è", None, 3.5]),
+    "a name is a list": lambda f: edited(f, class_names=["è", ["2"], 3.5]),
+    "a name twice": lambda f: edited(f, class_names=["è", "è", 3.5]),
+    "a hash that is none": lambda f: edited(f, nodes="zz"),
+    "NaN among the weights": lambda f: damaged_weights(f, model__H_bar=torch.full((3, 3), np.nan)),
+    "weights as integers": lambda f: damaged_weights(f, model__H_bar=torch.ones(3, 3).long()),
+    "weights as bfloat16": lambda f: damaged_weights(f, compatibility=torch.ones(3, 3).bfloat16()),
+    "a split beyond the nodes": lambda f: damaged_weights(f, split__test=torch.tensor([60])),
+    "a split below them": lambda f: damaged_weights(f, split__test=torch.tensor([-1])),
+    "a split of fractions": lambda f: damaged_weights(f, split__test=torch.tensor([50.5])),
+    "a split in two rows": lambda f: damaged_weights(f, split__test=torch.tensor([[50], [51]])),
+    "a matrix of one number": lambda f: damaged_weights(f, edge_frequency=torch.ones(1, 1)),
     "overlapping split": lambda f: damaged_weights(f, split__val=torch.arange(40)),
 }
 
@@ -213,7 +236,7 @@ def test_the_refusals_do_not_hit_a_good_folder(folder):
 def test_a_temperature_that_is_none_is_refused(folder):
     for temperature in (0.0, -1.0, float("nan")):
         edited(folder, temperature=temperature)
-        with pytest.raises(InputError, match="temperature must be positive"):
+        with pytest.raises(InputError, match=r"model\.json is damaged.*temperature: Input"):
             CPGNNClassifier.load(folder)
 
 
@@ -236,16 +259,34 @@ def test_nothing_is_allocated_for_sizes_that_the_weights_do_not_have(folder, mon
     """8 hidden units for 10¹² nodes would be 32 TB."""
     monkeypatch.setattr(Architecture, "build", lambda *_, **__: pytest.fail("allocated"))
     edited(folder, shape__num_nodes=10**12)
-    with pytest.raises(InputError, match="damaged or foreign"):
+    with pytest.raises(InputError, match="asks for"):
         CPGNNClassifier.load(folder)
 
 
 def test_a_huge_configuration_is_not_read(folder, monkeypatch):
-    from cpgnn.engine import saving
-
-    monkeypatch.setattr(saving, "LARGEST_CONFIG", 10)
-    with pytest.raises(InputError, match=r"must be at most 10 bytes"):
+    monkeypatch.setattr(records, "LARGEST", 10)
+    with pytest.raises(InputError, match=r"model\.json is damaged.*bytes, more than 10"):
         CPGNNClassifier.load(folder)
+
+
+def test_the_classes_of_the_graph_are_those_of_the_model(folder, graph):
+    graph = graph.with_features(None)
+    swapped = edited(folder, class_names=[2, "è", 3.5])
+    with pytest.raises(InputError, match=r"classes of the graph must be those of .*model\.json"):
+        CPGNNClassifier.load(swapped, graph)
+    foreign = edited(folder, class_names=["è", 2, "other"])
+    with pytest.raises(InputError, match=r"in the same order: 'è', 2, 'other'\. Got 'è', 2, 3\.5"):
+        CPGNNClassifier.load(foreign, graph)
+
+
+def test_a_graph_with_labels_of_fewer_classes_counts_them_as_the_model_does(folder, graph):
+    few = np.where(graph.labels == 0, -1, graph.labels)
+    given = graph.with_features(None).with_labels(np.where(few < 0, -1, few - 1), [2, 3.5])
+    loaded = CPGNNClassifier.load(folder, given)
+    np.testing.assert_array_equal(loaded.graph_.labels, few)
+    assert loaded.graph_.class_names == ("è", 2, 3.5)
+    unlabelled = CPGNNClassifier.load(folder, given.with_labels(np.full(60, -1)))
+    assert (unlabelled.graph_.labels == -1).all()
 
 
 def test_a_missing_folder(tmp_path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
+import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -52,8 +54,38 @@ Share = Annotated[float, Field(ge=0, le=1)]
 R = TypeVar("R", bound=Record)
 
 
+class EpochRecord(Record):
+    """An `Epoch`."""
+
+    phase: Literal[1, 2]
+    epoch: Count
+    loss: Number
+    train_accuracy: Number
+    score: Number
+
+
+def json_text(value: Any) -> str:
+    """Valid JSON, two blanks deep: NaN and infinity are null."""
+    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON knows: NumPy's numbers as Python's, and what it does not know as text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
 def read_record(kind: type[R], path: Path) -> R:
     """The file as a record, or an `InputError` that says what is wrong with which entry."""
+    if not path.is_file():
+        raise damaged(path, "there is no such file")
     size = path.stat().st_size
     if size > LARGEST:
         raise damaged(path, f"it has {size:,} bytes, more than {LARGEST:,}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 import torch
+from pydantic import Field, model_validator
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
@@ -16,6 +16,16 @@ import cpgnn
 from cpgnn.architecture import Architecture
 from cpgnn.engine.arrays import as_array
 from cpgnn.engine.loop import Epoch
+from cpgnn.engine.records import (
+    Count,
+    EpochRecord,
+    Number,
+    Record,
+    Share,
+    damaged,
+    json_text,
+    read_record,
+)
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.intervals import EdgeFrequency
@@ -30,16 +40,67 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Raised when what is written changes: 2 added the temperature and the intervals."""
 CONFIG, WEIGHTS = "model.json", "weights.safetensors"
-LARGEST_CONFIG = 64 * 2**20
+MOST_LAYERS = 1_000
+"""A file that asks for more would keep the processor busy for ever."""
+PARTS = ("train", "val", "test")
+FREQUENCIES = ("edge_frequency", *(f"edge_frequency.{x}" for x in ("low", "high", "edges")))
+Name = str | Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | bool
 
 
-@dataclass(frozen=True)
-class Shape:
+class FormatRecord(Record, extra="ignore"):
+    """The entries of model.json that every version writes."""
+
+    format: int
+    cpgnn_version: str = Field(max_length=40)
+
+
+class ShapeRecord(Record):
     """The sizes a model was built for."""
 
-    num_nodes: int
-    num_features: int | None
-    num_classes: int
+    num_nodes: Count
+    num_features: Count | None
+    num_classes: Count = Field(ge=2)
+
+
+class FrequencyRecord(Record):
+    """What `EdgeFrequency` knows beside its matrices."""
+
+    confidence: Share
+    method: Literal["known edges and predictions", "beliefs"]
+    optimistic: bool
+
+
+class ModelRecord(Record):
+    """model.json."""
+
+    format: int
+    cpgnn_version: str
+    shape: ShapeRecord
+    architecture: Architecture
+    num_layers: Count = Field(le=MOST_LAYERS)
+    settings: Settings
+    parameters: dict[str, str | int | float | bool | None]
+    class_names: tuple[Name, ...]
+    feature_names: tuple[str, ...] | None = None
+    nodes: str = Field(pattern="^[0-9a-f]{64}$")
+    scaling: Literal["rows", "standard", "none"]
+    validation_score: Number
+    temperature: float = Field(gt=0)
+    self_trained: Count = 0
+    edge_frequency: FrequencyRecord
+    kept: EpochRecord | None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        c, F = self.shape.num_classes, self.shape.num_features
+        if not len(set(self.class_names)) == len(self.class_names) == c:
+            raise ValueError(f"class_names should name each of {c} classes once")
+        names = self.feature_names
+        if names is not None and not len(set(names)) == len(names) == (F or 0):
+            raise ValueError(f"feature_names should name each of {F} features once")
+        if self.num_layers not in (0, self.architecture.num_layers):
+            raise ValueError(f"num_layers should be 0 or {self.architecture.num_layers}")
+        return self
 
 
 def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
@@ -58,214 +119,180 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
             "one loaded without",
             "Try CPGNNClassifier.load(folder, graph), or copy the folder.",
         )
-    names = [_json_name(name) for name in classifier.graph_.class_names]
-    graph, scaler = classifier.graph_, classifier.scaler_
-    kept = classifier.kept_
+    graph, kept, found = classifier.graph_, classifier.kept_, classifier.edge_frequency_interval_
+    for name in graph.class_names:
+        if not isinstance(name, str | int | float | bool | np.generic):
+            raise must_be("A class name", "be text or a number to be saved", type(name).__name__)
     config = {
         "format": FORMAT,
         "cpgnn_version": cpgnn.__version__,
-        "shape": asdict(Shape(graph.num_nodes, graph.num_features, graph.num_classes)),
+        "shape": {
+            "num_nodes": graph.num_nodes,
+            "num_features": graph.num_features,
+            "num_classes": graph.num_classes,
+        },
         "architecture": asdict(classifier.architecture_),
         "num_layers": classifier.num_layers_,
         "settings": asdict(classifier.settings_),
         "parameters": {k: v for k, v in classifier.get_params().items() if not callable(v)},
-        "class_names": names,
+        "class_names": graph.class_names,
         "feature_names": classifier.feature_names_in_,
         "nodes": classifier.nodes_,
-        "scaling": scaler.kind,
+        "scaling": classifier.scaler_.kind,
         "validation_score": classifier.validation_score_,
         "temperature": classifier.temperature_,
         "self_trained": classifier.self_trained_,
         "edge_frequency": {
-            "confidence": classifier.edge_frequency_interval_.confidence,
-            "method": classifier.edge_frequency_interval_.method,
-            "optimistic": classifier.edge_frequency_interval_.optimistic,
+            "confidence": found.confidence,
+            "method": found.method,
+            "optimistic": found.optimistic,
         },
         "kept": None if kept is None else asdict(kept),
     }
-    tensors = {
-        f"model.{name}": tensor.detach().cpu().contiguous()
-        for name, tensor in classifier.model_.state_dict().items()
+    arrays = {
+        "compatibility": classifier.compatibility_,
+        "initial_compatibility": classifier.initial_compatibility_,
+        "edge_frequency": found.share,
+        "edge_frequency.low": found.low,
+        "edge_frequency.high": found.high,
+        "edge_frequency.edges": found.edges,
+        "calibration": classifier.calibration_,
+        "scaler.mean": classifier.scaler_.mean,
+        "scaler.std": classifier.scaler_.std,
+        **{f"split.{part}": getattr(classifier.split_, part) for part in PARTS},
     }
-    for name, array in _arrays(classifier).items():
-        tensors[name] = torch.tensor(array)
+    tensors = {name: torch.tensor(array) for name, array in arrays.items() if array is not None}
+    for name, tensor in classifier.model_.state_dict().items():
+        tensors[f"model.{name}"] = tensor.detach().cpu().contiguous()
     with atomic_folder(folder) as partial:
-        text = json.dumps(config, indent=2, ensure_ascii=False, default=_plain)
-        (partial / CONFIG).write_text(text + "\n", encoding="utf-8")
+        (partial / CONFIG).write_text(json_text(config), encoding="utf-8")
         save_file(tensors, partial / WEIGHTS)
         (partial / WEIGHTS).chmod((partial / CONFIG).stat().st_mode)  # safetensors' own is 0600
 
 
-def _arrays(classifier: CPGNNClassifier) -> dict[str, np.ndarray]:
-    arrays = {
-        "compatibility": classifier.compatibility_,
-        "initial_compatibility": classifier.initial_compatibility_,
-        "edge_frequency": classifier.edge_frequency_interval_.share,
-        "edge_frequency.low": classifier.edge_frequency_interval_.low,
-        "edge_frequency.high": classifier.edge_frequency_interval_.high,
-        "edge_frequency.edges": classifier.edge_frequency_interval_.edges,
-        "calibration": classifier.calibration_,
-        "scaler.mean": classifier.scaler_.mean,
-        "scaler.std": classifier.scaler_.std,
-        "split.train": classifier.split_.train,
-        "split.val": classifier.split_.val,
-        "split.test": classifier.split_.test,
-    }
-    return {name: array for name, array in arrays.items() if array is not None}
-
-
 def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) -> CPGNNClassifier:
     """Reads what `save_model` wrote; every size is checked before anything is built from it."""
-    config = _read_config(folder)
-    tensors = _read_weights(folder / WEIGHTS)
+    record = _read_record(folder / CONFIG)
+    tensors = _read_tensors(folder / WEIGHTS, record)
+    weights = {k[6:]: v for k, v in tensors.items() if k.startswith("model.")}
+    arrays = {k: v.numpy() for k, v in tensors.items() if not k.startswith("model.")}
     try:
-        shape = Shape(**config["shape"])
-        architecture = Architecture(**config["architecture"])
-        _check_shapes(shape, architecture, tensors)
-        classifier = cls(**config["parameters"])
-        model = architecture.build(shape)
-        weights = {
-            k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")
-        }
-        model.load_state_dict(weights)
-        model.num_layers = int(config["num_layers"])
-        classifier.model_ = model.eval()
-        classifier.architecture_, classifier.num_layers_ = architecture, model.num_layers
-        classifier.settings_ = Settings(**config["settings"])
-        arrays = {k: v.numpy() for k, v in tensors.items() if not k.startswith("model.")}
-        _check_contents(config, shape, architecture, arrays)
-        classifier.scaler_ = FeatureScaler(
-            config["scaling"],
-            shape.num_features,
-            arrays.get("scaler.mean"),
-            arrays.get("scaler.std"),
-        )
-        classifier.compatibility_ = arrays["compatibility"]
-        classifier.initial_compatibility_ = arrays.get("initial_compatibility")
-        classifier.edge_frequency_interval_ = EdgeFrequency(
-            arrays["edge_frequency"],
-            arrays["edge_frequency.low"],
-            arrays["edge_frequency.high"],
-            arrays["edge_frequency.edges"],
-            classifier.initial_compatibility_,
-            **config["edge_frequency"],
-        )
-        classifier.edge_frequency_ = classifier.edge_frequency_interval_.share
-        classifier.temperature_ = float(config["temperature"])
-        classifier.self_trained_ = int(config.get("self_trained", 0))
-        classifier.calibration_ = arrays["calibration"]
-        classifier.split_ = Split(*(arrays[f"split.{part}"] for part in ("train", "val", "test")))
-        classifier.nodes_ = str(config["nodes"])
-        classifier.kept_ = Epoch(**config["kept"]) if config["kept"] else None
-        classifier.n_features_in_ = shape.num_features or 0
-        features = config.get("feature_names")
-        classifier.feature_names_in_ = None if features is None else tuple(map(str, features))
-        classifier.validation_score_ = float(config["validation_score"])
-        names = tuple(config["class_names"])
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        why = f"{error} is missing" if isinstance(error, KeyError) else str(error).splitlines()[0]
-        raise _foreign(folder, why) from None
-    classifier.classes_ = as_array(names)
+        classifier = cls(**record.parameters)  # type: ignore[arg-type]
+        classifier.split_ = Split(*(arrays[f"split.{part}"] for part in PARTS))
+    except (TypeError, InputError) as error:
+        raise damaged(folder / CONFIG, str(error)) from None
+    model = record.architecture.build(record.shape)
+    model.load_state_dict(weights)
+    model.num_layers = record.num_layers
+    classifier.model_ = model.eval()
+    classifier.architecture_, classifier.num_layers_ = record.architecture, record.num_layers
+    classifier.settings_ = record.settings
+    classifier.scaler_ = FeatureScaler(
+        record.scaling,
+        record.shape.num_features,
+        arrays.get("scaler.mean"),
+        arrays.get("scaler.std"),
+    )
+    classifier.compatibility_ = arrays["compatibility"]
+    classifier.initial_compatibility_ = arrays.get("initial_compatibility")
+    classifier.edge_frequency_ = arrays["edge_frequency"]
+    share, low, high, edges = (arrays[name] for name in FREQUENCIES)
+    initial, rest = classifier.initial_compatibility_, dict(record.edge_frequency)
+    classifier.edge_frequency_interval_ = EdgeFrequency(share, low, high, edges, initial, **rest)
+    classifier.temperature_, classifier.calibration_ = record.temperature, arrays["calibration"]
+    classifier.self_trained_ = record.self_trained
+    classifier.nodes_ = record.nodes
+    classifier.kept_ = Epoch(**dict(record.kept)) if record.kept else None
+    classifier.n_features_in_ = record.shape.num_features or 0
+    classifier.feature_names_in_ = record.feature_names
+    classifier.validation_score_ = record.validation_score
+    classifier.classes_ = as_array(record.class_names)
     if graph is not None:
-        if graph.fingerprint() != classifier.nodes_:
-            raise must_be(
-                "The graph",
-                f"be the one that {folder} was fitted on",
-                f"one with other nodes ({graph.num_nodes:,})",
-                "Other graphs go into predict(graph).",
-            )
-        classifier.graph_ = graph
+        classifier.graph_ = _own_graph(folder, record, graph)
     return classifier
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
-    path = folder / CONFIG
+def _read_record(path: Path) -> ModelRecord:
     if not path.is_file():
-        raise must_be(
-            f"{folder}", f"be a model folder with {CONFIG} and {WEIGHTS}", "a folder without them"
-        )
-    if path.stat().st_size > LARGEST_CONFIG:
-        raise must_be(f"{path}", f"be at most {LARGEST_CONFIG} bytes", path.stat().st_size)
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        written = int(config["format"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise _foreign(folder, f"{CONFIG} is not the JSON that cpgnn writes") from None
-    if written != FORMAT:
+        must = f"be a model folder with {CONFIG} and {WEIGHTS}"
+        raise must_be(f"{path.parent}", must, "a folder without them")
+    written = read_record(FormatRecord, path)
+    if written.format != FORMAT:
         raise must_be(
             f"{path}",
             f"have model format {FORMAT}",
-            f"format {written}, written by cpgnn {config.get('cpgnn_version')}",
-            "Upgrade cpgnn to read it." if written > FORMAT else "Fit and save the model again.",
+            f"format {written.format}, written by cpgnn {written.cpgnn_version}",
+            "Upgrade cpgnn to read it."
+            if written.format > FORMAT
+            else "Fit and save the model again.",
         )
-    return dict(config)
+    return read_record(ModelRecord, path)
 
 
-def _read_weights(path: Path) -> dict[str, torch.Tensor]:
+def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
+    """Every tensor of the file has the name, shape and type that model.json asks for."""
     try:
-        return load_file(path)
+        tensors = load_file(path)
     except (SafetensorError, OSError) as error:
-        raise _foreign(path.parent, f"{path.name}: {error}") from None
-
-
-def _weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The tensors that are the model's, under its own names for them."""
-    names = [name for name in tensors if name.startswith("model.")]
-    return {name.removeprefix("model."): tensors[name] for name in names}
-
-
-def _check_shapes(
-    shape: Shape, architecture: Architecture, tensors: dict[str, torch.Tensor]
-) -> None:
-    """The weights that the configuration asks for are those in the file, before any is made."""
-    wanted = architecture.weight_shapes(shape)
-    found = {name: tuple(tensor.shape) for name, tensor in _weights(tensors).items()}
-    if wanted != found:
-        raise ValueError(f"{CONFIG} describes weights {wanted}, {WEIGHTS} holds {found}")
-
-
-def _check_contents(
-    config: dict[str, Any], shape: Shape, architecture: Architecture, arrays: dict[str, Any]
-) -> None:
-    """Everything beside the weights has the size that the model says."""
-    c, F = shape.num_classes, shape.num_features
-    wanted: dict[str, tuple[int | None, ...]]
-    frequencies = ("edge_frequency", *(f"edge_frequency.{x}" for x in ("low", "high", "edges")))
-    wanted = dict.fromkeys(("compatibility", *frequencies), (c, c))
-    if config["scaling"] == "standard":
-        wanted |= {"scaler.mean": (F,), "scaler.std": (F,)}
+        raise damaged(path, str(error).splitlines()[0]) from None
+    c, F, n = record.shape.num_classes, record.shape.num_features, record.shape.num_nodes
+    shapes = record.architecture.weight_shapes(record.shape)
+    wanted: dict[str, tuple[int, ...]] = {f"model.{name}": size for name, size in shapes.items()}
+    wanted |= dict.fromkeys(("compatibility", *FREQUENCIES), (c, c))
+    if "initial_compatibility" in tensors:
+        wanted["initial_compatibility"] = (c, c)
+    if record.scaling == "standard":
+        wanted |= {"scaler.mean": (F or 0,), "scaler.std": (F or 0,)}
+    positions = ("calibration", *(f"split.{part}" for part in PARTS))
+    if tensors.keys() != wanted.keys() | set(positions):
+        odd = sorted(tensors.keys() ^ (wanted.keys() | set(positions)))
+        raise damaged(path, f"{odd[0]!r} is missing, or is not of this model")
     for name, size in wanted.items():
-        if arrays[name].shape != size:
-            raise ValueError(f"{name} must have shape {size}, not {arrays[name].shape}")
-    if config["scaling"] not in ("rows", "standard", "none"):
-        raise ValueError(f"there is no scaling {config['scaling']!r}")
-    features = config.get("feature_names")
-    if features is not None and len(set(features)) != F:
-        raise ValueError(f"{len(set(features))} names for {F} features")
-    if not 0 < config["temperature"] < float("inf"):
-        raise ValueError(f"temperature must be positive, not {config['temperature']!r}")
-    if len(config["class_names"]) != c:
-        raise ValueError(f"{len(config['class_names'])} names for {c} classes")
-    if config["num_layers"] not in (0, architecture.num_layers):
-        raise ValueError(f"num_layers must be 0 or {architecture.num_layers}")
+        tensor = tensors[name]
+        if tuple(tensor.shape) != size:
+            got = tuple(tensor.shape)
+            raise damaged(path, f"{name!r} has the shape {got}; {CONFIG} asks for {size}")
+        kinds = (torch.float32,) if name.startswith("model.") else (torch.float32, torch.float64)
+        if tensor.dtype not in kinds or not (name in FREQUENCIES or tensor.isfinite().all()):
+            raise damaged(path, f"{name!r} does not hold finite numbers")
+    if record.scaling == "standard" and not (tensors["scaler.std"] > 0).all():
+        raise damaged(path, "'scaler.std' holds a number that is not positive")
+    for name in positions:
+        tensor = tensors[name]
+        at_home = tensor.dtype == torch.int64 and tensor.ndim == 1
+        if not at_home or ((tensor < 0) | (tensor >= n)).any():
+            raise damaged(path, f"{name!r} does not hold positions of {n:,} nodes")
+    return tensors
 
 
-def _foreign(folder: Path, why: str) -> InputError:
-    return InputError(
-        f"{folder} must be a model folder written by cpgnn. Got one that is damaged or foreign: "
-        f"{why}. Fit and save the model again."
-    )
+def _own_graph(folder: Path, record: ModelRecord, graph: Graph) -> Graph:
+    """The graph, if it is the one the model was fitted on, with labels numbered as in the model."""
+    if graph.fingerprint() != record.nodes:
+        raise must_be(
+            "The graph",
+            f"be the one that {folder} was fitted on",
+            f"one with other nodes ({graph.num_nodes:,})",
+            "Other graphs go into predict(graph).",
+        )
+    shape = record.shape
+    if (graph.num_nodes, graph.num_features) != (shape.num_nodes, shape.num_features):
+        got = f"{graph.num_nodes:,} nodes and {graph.num_features or 'no'} features"
+        must = f"have {shape.num_nodes:,} nodes and {shape.num_features or 'no'} features"
+        raise must_be("The graph", f"{must}, as {folder / CONFIG} says", got)
+    names = record.class_names
+    if graph.class_names == names:
+        return graph
+    known = [name for name in names if name in graph.class_names]
+    if known != list(graph.class_names):
+        raise must_be(
+            "The classes of the graph",
+            f"be those of {folder / CONFIG}, in the same order: {_listed(names)}",
+            _listed(graph.class_names),
+        )
+    code = np.array([*(names.index(name) for name in known), -1])  # labels of fewer classes
+    return replace(graph, labels=code[graph.labels], class_names=names)
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's; anything else is not for JSON."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise must_be("A parameter", "be text or a number to be saved", type(value).__name__)
-
-
-def _json_name(name: Any) -> Any:
-    value = name.item() if isinstance(name, np.generic) else name
-    if not isinstance(value, str | int | float | bool):
-        raise must_be("A class name", "be text or a number to be saved", type(name).__name__)
-    return value
+def _listed(names: tuple[Any, ...]) -> str:
+    shown = ", ".join(repr(name)[:40] for name in names[:6])
+    return shown + (f" and {len(names) - 6:,} more" if len(names) > 6 else "") or "none"

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
-from cpgnn.engine.records import Number
+from cpgnn.engine.records import Count, Number
 
 HELD_OUT = "held-out nodes"
 RARE = 0.05
@@ -32,7 +32,7 @@ class Scored:
     """A score, the number of nodes behind it, and the ends of its 95 % interval."""
 
     value: Number
-    n: int
+    n: Count
     low: Number
     high: Number
 

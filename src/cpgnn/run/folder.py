@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pandas as pd
 import cpgnn
 from cpgnn.classifier import TRIAL_COLUMNS, Begin, CPGNNClassifier
 from cpgnn.engine.loop import Epoch
-from cpgnn.engine.records import damaged, read_record, reason
+from cpgnn.engine.records import damaged, json_text, read_record, reason
 from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.thresholds import Flag, Goal, flagged
 from cpgnn.graph import Graph
@@ -128,23 +127,31 @@ def _check_fit(
     split: Split,
 ) -> None:
     """The files speak of the same graph and the same classes."""
+    graph: Graph | None = getattr(classifier, "graph_", None)
     names = [str(name) for name in classifier.classes_]
-    c = len(names)
+    path, c = folder / CONFIG, len(names)
     if config.positive is not None and config.positive >= c:
-        raise damaged(folder / CONFIG, f"positive: {config.positive} of {c} classes")
-    flags = [config.flag and config.flag[0], metrics.flag and metrics.flag.class_name]
-    for name in flags:
-        if name is not None and name not in names:
-            raise damaged(folder / CONFIG, f"flag: there is no class {name!r}")
+        raise damaged(path, f"positive: there are only {c} classes")
+    if config.flag is not None and config.flag[0] not in names:
+        raise damaged(path, f"flag: there is no class {config.flag[0][:40]!r}")
+    if graph is not None and [str(name) for name in graph.class_names] != names:
+        raise damaged(folder / GRAPH, f"its classes are not those of {folder / MODEL}")
     path = folder / METRICS
+    if metrics.flag is not None and metrics.flag.class_name not in names:
+        raise damaged(path, f"flag: there is no class {metrics.flag.class_name[:40]!r}")
     if metrics.test is not None and list(metrics.test.per_class) != names:
         raise damaged(path, "test.per_class: its classes are not those of the model")
     if metrics.edge_frequency is not None and len(metrics.edge_frequency.evidence) != c:
-        raise damaged(path, f"edge_frequency: it is not of {c} classes")
-    counts = {part: len(getattr(split, part)) for part in ("train", "val", "test")}
-    refitted_part = config.refit and not hasattr(classifier, "graph_")
-    if dict(metrics.labelled) != counts and not refitted_part:
-        raise damaged(path, f"labelled: the split has {counts}")
+        raise damaged(path, f"edge_frequency: it should be of {c} classes")
+    if graph is None:
+        return
+    if (metrics.nodes, metrics.edges) != (graph.num_nodes, graph.num_edges):
+        raise damaged(path, f"nodes, edges: the graph has {graph.num_nodes} and {graph.num_edges}")
+    parts = {part: getattr(split, part) for part in ("train", "val", "test")}
+    if dict(metrics.labelled) != {part: len(nodes) for part, nodes in parts.items()}:
+        raise damaged(path, "labelled: the split has other numbers of nodes")
+    if any((graph.labels[nodes] < 0).any() for nodes in parts.values()):
+        raise damaged(folder / GRAPH, "a node of the split has no label")
 
 
 def _written_split(path: Path, graph: Graph) -> Split:
@@ -160,6 +167,8 @@ def _written_split(path: Path, graph: Graph) -> Split:
 
 def _read_history(path: Path) -> pd.DataFrame:
     wanted = [field.name for field in fields(Epoch)]
+    if path.is_file() and path.stat().st_size <= 2:  # no epoch was asked for
+        return pd.DataFrame(columns=wanted)
     file = read_table(path, ids=(), numbers=True, header=True)
     names = list(file.header or ())
     if names not in (wanted, [*wanted, "compatibility_error"]):
@@ -223,7 +232,7 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
     intervals = classifier.edge_frequency_interval_.table(names)
     write_table(folder / "edge_frequency_intervals.csv", intervals)
     write_table(folder / HISTORY, run.history)
-    (folder / METRICS).write_text(_json(summary(run)), encoding="utf-8")
+    (folder / METRICS).write_text(json_text(summary(run)), encoding="utf-8")
     config = {
         "cpgnn_version": cpgnn.__version__,
         "options": options,
@@ -235,7 +244,7 @@ def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
         "features": None if run.columns is None else run.columns.as_dict(),
         "notices": list(run.graph.notices),
     }
-    (folder / CONFIG).write_text(_json(config), encoding="utf-8")
+    (folder / CONFIG).write_text(json_text(config), encoding="utf-8")
     classifier.save(folder / MODEL)
 
 
@@ -263,20 +272,3 @@ def summary(run: Run) -> dict[str, Any]:
         "calibration": None if run.calibration is None else run.calibration.as_dict(),
         "flag": None if run.flag is None else run.flag.as_dict(),
     }
-
-
-def _json(value: Any) -> str:
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """What JSON knows: NumPy's numbers as Python's, NaN and infinity as null, the rest as text."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if isinstance(value, bool | int | float | str | None) else str(value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from cpgnn.architecture import Architecture
-from cpgnn.engine.records import Count, Number, Record, Share
+from cpgnn.engine.records import Count, EpochRecord, Number, Record, Share
 from cpgnn.evaluation.calibration import Calibration, Reliability
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored, whole
 from cpgnn.evaluation.thresholds import Flag, Threshold
@@ -119,14 +119,6 @@ class FlagRecord(Record):
 
     def made(self) -> Flag:
         return Flag(self.class_name, self.value, self.validation, self.test)
-
-
-class EpochRecord(Record):
-    phase: Literal[1, 2]
-    epoch: Count
-    loss: Number
-    train_accuracy: Number
-    score: Number
 
 
 class TrialRecord(Record):
