@@ -88,7 +88,7 @@ DAMAGES = {
     "n below 0": (METRICS, edit(METRICS, "test.accuracy.n", -1)),
     "ragged confusion": (METRICS, edit(METRICS, "test.confusion.0", [1])),
     "confusion of one": (METRICS, edit(METRICS, "test.confusion", [[16]])),
-    "confusion of fractions": (METRICS, edit(METRICS, "test.confusion.0.0", 0.5)),
+    "confusion below 0": (METRICS, edit(METRICS, "test.confusion.0.0", -1)),
     "classes of others": (METRICS, edit(METRICS, "test.per_class.fraud")),
     "ranked by nobody": (METRICS, edit(METRICS, "test.positive", "other")),
     "precision at text": (METRICS, edit(METRICS, "test.precision_at", {"ten": None})),

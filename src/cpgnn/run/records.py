@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -52,7 +52,7 @@ class HeldOutRecord(Record):
     macro_f1: Scored
     majority_class: Scored
     per_class: dict[str, ClassRecord]
-    confusion: Matrix
+    confusion: tuple[tuple[Annotated[float, Field(ge=0)], ...], ...]
     interval: str
     positive: str | None = None
     chance: Scored | None = None
