@@ -11,9 +11,14 @@ import pytest
 
 from cpgnn.datasets import SPECS, DownloadError, Expected, Spec, at_hand, load_dataset
 from cpgnn.datasets.dataset import as_dataset, write_arrays
-from cpgnn.datasets.parsing import parse_film, parse_geom_gcn, parse_platonov, parse_wikipedia
-from cpgnn.datasets.planetoid import parse_planetoid
-from cpgnn.datasets.verifying import graph_sha256, splits_sha256
+from cpgnn.datasets.upstream import (
+    parse_film,
+    parse_geom_gcn,
+    parse_planetoid,
+    parse_platonov,
+    parse_wikipedia,
+)
+from cpgnn.datasets.verify import graph_sha256, splits_sha256
 from cpgnn.errors import InputError
 from upstream import (
     features_of,
@@ -185,7 +190,7 @@ def test_each_file_truncated_on_the_server(name, publish, at, site, cache):
         (site / file).write_bytes(whole[: len(whole) // 2])
         with serving(site) as address:
             at(name, address)
-            with pytest.raises(DownloadError, match="must be the published data"):
+            with pytest.raises(DownloadError, match="is not the published data"):
                 load_dataset(name, cache=cache)
         assert is_empty(cache)
         (site / file).write_bytes(whole)
@@ -223,7 +228,7 @@ def test_no_network(publish, at, cache):
 
 
 def test_a_server_that_never_answers(publish, at, cache, monkeypatch):
-    monkeypatch.setattr("cpgnn.datasets.download.TIMEOUT", 0.2)
+    monkeypatch.setattr("cpgnn.datasets.load.TIMEOUT", 0.2)
     publish("texas", toy_arrays())
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -235,7 +240,7 @@ def test_a_server_that_never_answers(publish, at, cache, monkeypatch):
 
 
 def test_too_large(publish, at, site, cache, monkeypatch):
-    monkeypatch.setattr("cpgnn.datasets.download.MAX_BYTES", 100)
+    monkeypatch.setattr("cpgnn.datasets.load.MAX_BYTES", 100)
     publish("minesweeper", toy_arrays())
     with serving(site) as address:
         at("minesweeper", address)

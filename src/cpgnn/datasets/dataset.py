@@ -1,23 +1,22 @@
 """A benchmark graph with its published splits, as one `.npz` holds it.
 
-The file is a graph file (`cpgnn.io.npz`) with `train_masks`, `val_masks` and `test_masks`, bool
-[splits, n], where splits were published.
+The file is a graph file (`cpgnn.io.graph_npz`) with `train_masks`, `val_masks` and `test_masks`,
+bool [splits, n], where splits were published.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from cpgnn.errors import GraphNotice, InputError, check_count
+from cpgnn.errors import check_count
 from cpgnn.graph import Graph
 from cpgnn.homophily import homophily_ratio
 from cpgnn.io import atomic_write, read_npz_arrays
-from cpgnn.io.files import StrPath, wrong
-from cpgnn.io.graph_npz import graph_parts
+from cpgnn.io.files import StrPath, about, wrong
+from cpgnn.io.graph_npz import graph_from_arrays
 from cpgnn.io.npz import Arrays
 from cpgnn.splits import Split, per_class_split
 
@@ -88,10 +87,7 @@ def write_arrays(path: StrPath, arrays: Arrays) -> None:
 
 def as_dataset(path: Path, arrays: Arrays, name: str, source: str) -> Dataset:
     """The arrays as a `Dataset`, each checked; `path` is what errors name."""
-    parts = graph_parts(path, arrays)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphNotice)
-        graph = Graph.from_edges(**parts)
+    graph = graph_from_arrays(path, arrays)
     return Dataset(name, graph, _splits(path, arrays, graph.num_nodes), source)
 
 
@@ -107,7 +103,5 @@ def _splits(path: Path, arrays: Arrays, n: int) -> tuple[Split, ...]:
         if mask.dtype != np.bool_ or mask.shape != (len(masks[0]), n):
             must = f"be true or false for each of {n:,} nodes in every split"
             raise wrong(path, f"'{key}'", must, f"{mask.dtype} of shape {list(mask.shape)}")
-    try:
+    with about(path):
         return tuple(Split.from_masks(*rows) for rows in zip(*masks, strict=True))
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None

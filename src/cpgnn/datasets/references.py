@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from cpgnn.datasets.loading import cache_folder
+from cpgnn.datasets.load import cache_folder
 from cpgnn.errors import must_be
 from cpgnn.io import read_npz_arrays
 from cpgnn.io.files import StrPath, wrong
-from cpgnn.io.graph_npz import features_in, names_in
+from cpgnn.io.graph_npz import features_in, listed_arrays, names_in
 from cpgnn.reference import Reference, gaussian_reference, ogbn_products_reference
 
 
@@ -36,7 +36,7 @@ def as_reference(features: StrPath, class_sizes: Sequence[int], seed: int = 0) -
     X, labels = features_in(path, arrays), arrays.get("labels")
     if X is None or labels is None or labels.dtype.kind not in "iu":
         must = "have 'features' and whole numbers as 'labels'"
-        raise wrong(path, "A reference", must, ", ".join(sorted(arrays)[:8]) or "no arrays")
+        raise wrong(path, "A reference", must, listed_arrays(arrays))
     names = names_in(path, arrays, "class_names")
     most = (len(labels) if names is None else len(names)) - 1
     low, high = (int(bound) for bound in (labels.min(), labels.max())) if labels.size else (0, -1)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import http.client
 import os
+import urllib.error
+import urllib.request
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from cpgnn import __version__
 from cpgnn.datasets.dataset import Dataset, as_dataset, read_dataset, write_arrays
-from cpgnn.datasets.download import DownloadError, fetch
-from cpgnn.datasets.specs import Spec, spec_of
-from cpgnn.datasets.verifying import verify
-from cpgnn.errors import InputError, must_be
+from cpgnn.datasets.registry import Spec, spec_of
+from cpgnn.datasets.verify import verify
+from cpgnn.errors import CPGNNError, InputError, must_be
 from cpgnn.io.files import StrPath
+
+TIMEOUT = 30.0
+"""Seconds without an answer."""
+MAX_BYTES = 1 << 30
+"""No file of a data set is anywhere near as large."""
+
+
+class DownloadError(CPGNNError):
+    """A data set could not be downloaded, or what came is not it."""
 
 
 def load_dataset(name: str, *, cache: StrPath | None = None) -> Dataset:
@@ -69,16 +81,39 @@ def _download(name: str, spec: Spec, path: Path) -> Dataset:
         raise must_be(f"The cache folder {path.parent}", "be usable", error, hint) from None
     with TemporaryDirectory(prefix="cpgnn-") as scratch:
         for url in spec.urls:
-            fetch(url, Path(scratch, url.rpartition("/")[2]), advice)
+            _fetch(url, Path(scratch, url.rpartition("/")[2]), advice)
         try:
             arrays = spec.parse(Path(scratch))
             dataset = as_dataset(Path(f"{name}.npz"), arrays, name, spec.origin)
             verify(dataset, spec.expected)
         except InputError as error:
-            got = str(error).replace(f"{scratch}{os.sep}", "")
+            found = str(error).replace(f"{scratch}{os.sep}", "")
             raise DownloadError(
-                f"What was downloaded as {name!r} must be the published data. "
-                f"Got another: {got} {advice}"
+                f"What was downloaded as {name!r} is not the published data: {found} {advice}"
             ) from None
     write_arrays(path, arrays)
     return dataset
+
+
+def _fetch(url: str, path: Path, advice: str) -> None:
+    """The file at `url` to `path`, whole; `advice` ends the message if that fails."""
+
+    def failed(must: str, got: str) -> DownloadError:
+        return DownloadError(f"{url}: {must_be('The download', must, got.rstrip('.'), advice)}")
+
+    request = urllib.request.Request(url, headers={"User-Agent": f"cpgnn/{__version__}"})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, path.open("wb") as file:
+            declared = answer.headers.get("Content-Length")
+            received = 0
+            while part := answer.read(1 << 20):
+                received += file.write(part)
+                if received > MAX_BYTES:
+                    raise failed(f"have at most {MAX_BYTES:,} bytes", "more")
+    except urllib.error.HTTPError as error:
+        raise failed("be there", f"{error.code} {error.reason}") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        raise failed("come through the network", str(reason) or type(reason).__name__) from None
+    if declared is not None and declared.isdigit() and received != int(declared):
+        raise failed("come whole", f"{received:,} of {int(declared):,} bytes")

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cpgnn.datasets.dataset import Dataset
-from cpgnn.datasets.expected import Expected
+from cpgnn.datasets.registry import Expected
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.splits import Split

@@ -1,0 +1,46 @@
+"""A graph as the tables that `cpgnn fit` reads."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from cpgnn.graph import Graph
+from cpgnn.io import atomic_folder, write_table
+from cpgnn.io.files import StrPath
+from cpgnn.io.graph_npz import features_out
+
+
+def write_tables(
+    graph: Graph, folder: StrPath, *, features: Literal["csv", "npz"] = "npz"
+) -> tuple[str, ...]:
+    """edges.csv, labels.csv and, if there are any, features.csv or .npz in a new folder.
+
+    Nodes are called by their position, 0 … n-1. Each edge stands once, self-loops that were set
+    aside too; every node has a row of labels, empty if unknown. Returns the names of the files.
+    """
+    X: Any = graph.features
+    nodes = np.arange(graph.num_nodes)
+    labels = [None if y < 0 else str(graph.class_names[y]) for y in graph.labels]
+    with atomic_folder(folder) as partial:
+        write_table(partial / "edges.csv", _edges(graph))
+        write_table(partial / "labels.csv", pd.DataFrame({"id": nodes, "label": labels}))
+        if X is not None and features == "csv":
+            table = pd.DataFrame(X.toarray() if sp.issparse(X) else X).add_prefix("x")
+            table.insert(0, "id", nodes)
+            write_table(partial / "features.csv", table)
+        elif X is not None:
+            np.savez_compressed(partial / "features.npz", **features_out(X))  # type: ignore[arg-type]
+        return tuple(sorted(path.name for path in partial.iterdir()))
+
+
+def _edges(graph: Graph) -> pd.DataFrame:
+    upper = sp.coo_array(sp.triu(graph.adjacency, k=1))
+    ends = [np.concatenate([nodes, graph.self_loops]) for nodes in upper.coords]
+    table = pd.DataFrame({"source": ends[0], "target": ends[1]})
+    if graph.is_weighted:
+        table["weight"] = np.concatenate([upper.data, np.ones(len(graph.self_loops))])
+    return table
