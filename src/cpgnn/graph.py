@@ -28,7 +28,7 @@ from cpgnn.engine.arrays import (
     repeated_rows,
     simple_adjacency,
 )
-from cpgnn.engine.frames import by_node, check_alike, keyed, label_series
+from cpgnn.engine.frames import by_node, joined_ids, keyed, label_series
 from cpgnn.errors import must_be, notify, wrong_value
 
 if TYPE_CHECKING:
@@ -64,36 +64,27 @@ class Graph:
     """The owner's name of every feature; None: features count by position."""
 
     def __post_init__(self) -> None:
-        n = self.adjacency.shape[0]
-        if self.adjacency.shape[1] != n:
+        n, c, X, names = self.num_nodes, self.num_classes, self.features, self.feature_names
+        if self.adjacency.shape != (n, n):
             raise must_be("The adjacency matrix", "be square", self.adjacency.shape)
-        if self.features is not None:
-            if self.features.ndim != 2 or self.features.shape[0] != n:
-                raise wrong_value(
-                    "features", f"have one row for each of the {n} nodes", self.features.shape
-                )
-            values = self.features.data if sp.issparse(self.features) else self.features
-            if not np.isfinite(values).all():
-                raise wrong_value("features", "be finite", "NaN or an infinite value")
-        F, names = self.num_features or 0, self.feature_names
+        if X is not None and (X.ndim != 2 or X.shape[0] != n):
+            raise wrong_value("features", f"have one row for each of the {n} nodes", X.shape)
+        if X is not None and not np.isfinite(X.data if sp.issparse(X) else X).all():
+            raise wrong_value("features", "be finite", "NaN or an infinite value")
+        F = self.num_features or 0
         if names is not None and not len(set(names)) == len(names) == F:
             raise wrong_value("feature_names", f"name each of {F} features once", f"{len(names)}")
         if self.labels.shape != (n,):
             raise wrong_value("labels", f"have one entry for each of {n} nodes", self.labels.shape)
-        if n and (self.labels.min() < -1 or self.labels.max() >= len(self.class_names)):
-            raise wrong_value(
-                "labels",
-                f"lie between -1 (unknown) and {len(self.class_names) - 1}",
-                f"{self.labels.min()} to {self.labels.max()}",
-            )
-        if len(set(self.class_names)) != self.num_classes:
-            twice = next(c for c in self.class_names if self.class_names.count(c) > 1)
-            raise wrong_value("class_names", "be unique", f"{twice!r} twice")
+        if n and (self.labels.min() < -1 or self.labels.max() >= c):
+            got = f"{self.labels.min()} to {self.labels.max()}"
+            raise wrong_value("labels", f"lie between -1 (unknown) and {c - 1}", got)
         if len(self.node_ids) != n:
             raise wrong_value("node_ids", f"name each of {n} nodes", f"{len(self.node_ids)} names")
-        if not self.node_ids.is_unique:
-            twice = self.node_ids[self.node_ids.duplicated()][0]
-            raise wrong_value("node_ids", "be unique", f"{twice!r} twice")
+        classes = pd.Index(self.class_names, tupleize_cols=False)
+        for what, index in (("class_names", classes), ("node_ids", self.node_ids)):
+            if not index.is_unique:
+                raise wrong_value(what, "be unique", f"{index[index.duplicated()][0]!r} twice")
 
     def __repr__(self) -> str:
         return (
@@ -155,7 +146,10 @@ class Graph:
     # -- variations ------------------------------------------------------------------------
 
     def with_features(self, features: np.ndarray | sp.sparray | None) -> Graph:
-        """The same graph with other features (None: featureless), called as before if as many."""
+        """The same graph with other features, or None for none.
+
+        They keep the names of the old ones if there are as many.
+        """
         X = as_features(features)
         same = X is not None and X.shape[1] == self.num_features
         return replace(self, features=X, feature_names=self.feature_names if same else None)
@@ -176,9 +170,8 @@ class Graph:
         found = self.node_ids.get_indexer(wanted)
         if (found < 0).any():
             missing = wanted[found < 0]
-            raise must_be(
-                "A node id", "be one of the graph's", repr(missing[0]), self._similar(missing[0])
-            )
+            hint = self._similar(missing[0])
+            raise must_be("A node id", "be one of the graph's", repr(missing[0]), hint)
         return np.asarray(found)
 
     def fingerprint(self) -> str:
@@ -211,7 +204,7 @@ class Graph:
         class_names: Sequence[Hashable] | None = None,
         self_loops: Any = (),
     ) -> Graph:
-        """A graph from node positions 0 … n-1, one row an edge, in either or both directions.
+        """A graph from node positions 0 … n-1: one pair for each edge, in either direction or both.
 
         Without weights, rows that repeat an edge collapse to one. With weights, all rows that
         join u and v, in either direction, add up. Self-loops are set aside. Each of these is
@@ -247,7 +240,7 @@ class Graph:
         """A graph from a scipy matrix [n, n].
 
         A matrix that is symmetric (but for rounding) is taken as it is. Any other is read as a
-        list of edges, one a stored entry, as in `from_edges`; all-ones matrices are unweighted.
+        list of edges, one for each stored entry, as in `from_edges`; all ones mean no weights.
         """
         A = sp.coo_array(adjacency)
         if A.shape[0] != A.shape[1]:
@@ -281,37 +274,28 @@ class Graph:
             raise wrong_value("edges", "have 2 or 3 columns: source, target[, weight]", edges.shape)
         given = label_series(labels)
         parts = {"'edges'": pd.concat([edges.iloc[:, 0], edges.iloc[:, 1]], ignore_index=True)}
-        if labels is not None:
-            parts["'labels'"] = given.index.to_series()
+        parts["'labels'"] = given.index.to_series()
         if features is not None:
             feature_ids, features = keyed("'features'", features)
             parts["'features'"] = feature_ids.to_series()
-        parts = {name: part for name, part in parts.items() if len(part)}
-        every = pd.concat(parts.values(), ignore_index=True) if parts else pd.Series(dtype=object)
-        codes, ids = pd.factorize(every, use_na_sentinel=True)
-        if (codes < 0).any():
-            raise must_be("A node id", "not be missing", "an empty id in edges, labels or features")
-        m, n = len(edges), len(ids)
-        index = pd.Index(ids)
-        check_alike(parts, index)
+        codes, index = joined_ids(parts)
+        m, n = len(edges), len(index)
         values = np.full(n, None, dtype=object)
         values[index.get_indexer(given.index)] = given.to_numpy()
         X = names = None
         if features is not None:
             rows = feature_ids.get_indexer(index) if feature_ids.is_unique else np.full(n, -1)
             if (rows < 0).any():
-                got = f"none for {ids[rows < 0][0]!r}" if feature_ids.is_unique else "an id twice"
+                got = f"none for {index[rows < 0][0]!r}" if feature_ids.is_unique else "an id twice"
                 raise wrong_value("features", f"have one row for each of the {n} nodes", got)
-            X = features.to_numpy()[rows]
-            names = [str(name) for name in features.columns]
-            names = names if len(set(names)) == len(names) else None
+            X, names = features.to_numpy()[rows], features.columns.astype(str)
         return cls.from_edges(
             codes[:m],
             codes[m : 2 * m],
             weights=edges.iloc[:, 2].to_numpy() if edges.shape[1] == 3 else None,
             num_nodes=n,
             features=X,
-            feature_names=names,
+            feature_names=names if names is not None and names.is_unique else None,
             labels=values,
             node_ids=index,
         )
@@ -331,26 +315,24 @@ class Graph:
         """
         ids = list(graph.nodes)
         position = {node: i for i, node in enumerate(ids)}
-        ends = np.array([(position[u], position[v]) for u, v in graph.edges()], dtype=np.int64)
-        ends = ends.reshape(-1, 2)
+        edges = list(graph.edges(data=True))
         weights = None
-        if weight is not None and any(weight in data for *_, data in graph.edges(data=True)):
-            weights = np.array([data.get(weight, 1.0) for *_, data in graph.edges(data=True)])
+        if weight is not None and any(weight in data for *_, data in edges):
+            weights = [data.get(weight, 1.0) for *_, data in edges]
         labels = np.full(len(ids), None, dtype=object)
         labels[:] = [graph.nodes[node].get(label) for node in ids]
-        X = None
-        if features is not None:
-            lacking = [node for node in ids if features not in graph.nodes[node]]
-            if lacking:
-                must = f"have the attribute {features!r}, one vector each"
-                raise must_be("Every node", must, f"{lacking[0]!r} without")
-            X = [graph.nodes[node][features] for node in ids]
+        lacking = [
+            node for node in ids if features is not None and features not in graph.nodes[node]
+        ]
+        if lacking:
+            must = f"have the attribute {features!r}, one vector each"
+            raise must_be("Every node", must, f"{lacking[0]!r} without")
         return cls.from_edges(
-            ends[:, 0],
-            ends[:, 1],
+            np.array([position[u] for u, _, _ in edges], dtype=np.int64),
+            np.array([position[v] for _, v, _ in edges], dtype=np.int64),
             weights=weights,
             num_nodes=len(ids),
-            features=X,
+            features=None if features is None else [graph.nodes[node][features] for node in ids],
             labels=labels,
             node_ids=pd.Index(ids, tupleize_cols=False),
         )
@@ -367,14 +349,10 @@ class Graph:
         repeated = ends.shape[1] - A.nnz
         if weight is None:
             A.data[:] = 1
-        X = data.x
-        if X is not None:
-            X = pyg_features(X)
-        y = None if data.y is None else data.y.cpu().numpy().ravel()
         graph = cls.from_scipy(
             A,
-            features=X,
-            labels=y,
+            features=None if data.x is None else pyg_features(data.x),
+            labels=None if data.y is None else data.y.cpu().numpy().ravel(),
             node_ids=getattr(data, "node_ids", None),
             class_names=getattr(data, "class_names", None),
             self_loops=getattr(data, "self_loops", ()),

@@ -22,12 +22,9 @@ def keyed(what: str, table: pd.DataFrame) -> tuple[pd.Index, pd.DataFrame]:
     if first not in ID_NAMES:
         return table.index, table
     if _tells_ids(table.index):
-        raise must_be(
-            f"{what}",
-            "have its node ids in the first column or in the index",
-            f"a column {table.columns[0]!r} and an index of {table.index.dtype}",
-            "Try .reset_index(drop=True), or .drop(columns=…).",
-        )
+        must = "have its node ids in the first column or in the index"
+        got = f"a column {table.columns[0]!r} and an index of {table.index.dtype}"
+        raise must_be(what, must, got, "Try .reset_index(drop=True), or .drop(columns=…).")
     return pd.Index(table.iloc[:, 0], tupleize_cols=False), table.iloc[:, 1:]
 
 
@@ -49,26 +46,32 @@ def label_series(labels: pd.DataFrame | pd.Series | None) -> pd.Series:
     return labels
 
 
-def check_alike(parts: dict[str, pd.Series], ids: pd.Index) -> None:
-    """Refuse ids that are numbers in one table and text in another, or differ by spaces only."""
+def joined_ids(parts: dict[str, pd.Series]) -> tuple[np.ndarray, pd.Index]:
+    """The position of every id, one table after another, and the distinct ids.
+
+    Refuses ids that are numbers in one table and text in another, or differ by spaces only.
+    """
+    parts = {name: part for name, part in parts.items() if len(part)}
+    every = pd.concat(parts.values(), ignore_index=True) if parts else pd.Series(dtype=object)
+    codes, ids = pd.factorize(every, use_na_sentinel=True)
+    if (codes < 0).any():
+        raise must_be("A node id", "not be missing", "an empty id in edges, labels or features")
     kinds = {name: pd.api.types.infer_dtype(part, skipna=True) for name, part in parts.items()}
     numbers = [name for name, kind in kinds.items() if kind == "integer"]
     text = [name for name, kind in kinds.items() if kind == "string"]
     if numbers and text:
-        raise must_be(
-            "Node ids",
-            "be all numbers or all text",
-            f"numbers in {', '.join(numbers)} and text in {', '.join(text)}",
-            "Try .astype(str), or read the files with dtype=str.",
-        )
-    if text and not numbers:
-        trimmed = ids.astype(str).str.strip()
+        got = f"numbers in {', '.join(numbers)} and text in {', '.join(text)}"
+        hint = "Try .astype(str), or read the files with dtype=str."
+        raise must_be("Node ids", "be all numbers or all text", got, hint)
+    index = pd.Index(ids)
+    if text:
+        trimmed = index.astype(str).str.strip()
         twice = trimmed.duplicated()
         if twice.any():
-            name = trimmed[twice][0]
-            both = " and ".join(repr(i) for i in ids[trimmed == name][:2])
+            both = " and ".join(repr(i) for i in index[trimmed == trimmed[twice][0]][:2])
             hint = "Remove the spaces: .str.strip()."
             raise must_be("Node ids", "differ by more than surrounding spaces", both, hint)
+    return codes, index
 
 
 def by_node(labels: pd.Series, node_ids: pd.Index) -> Any:
@@ -81,7 +84,7 @@ def by_node(labels: pd.Series, node_ids: pd.Index) -> Any:
     every = bool((found >= 0).all())
     if counted and not every:
         return labels  # 0, 1, 2, … that are no ids: positions
-    hint = "Try y.to_numpy() for one label a node in their order, or an index of node ids."
+    hint = "Try y.to_numpy() for one label for each node, in their order, or an index of node ids."
     if counted:
         must = "tell whether its index holds node ids or positions"
         raise must_be("The index of 'y'", must, f"0 … {len(labels) - 1}, which are both", hint)
