@@ -418,13 +418,19 @@ GOOD = {
     ("change", "message"),
     [
         ({"class_sizes": [30, 0]}, "'class_sizes' must be at least 1 each. Got 0."),
-        ({"class_sizes": [30, 2.5]}, "'class_sizes' must be a list of integers, one a class."),
-        ({"class_sizes": []}, "'class_sizes' must be a list of integers, one a class."),
+        (
+            {"class_sizes": [30, 2.5]},
+            "'class_sizes' must be a list of integers, one for each class.",
+        ),
+        ({"class_sizes": []}, "'class_sizes' must be a list of integers, one for each class."),
         (
             {"compatibility": [["a", "b"], ["c", "d"]]},
             "'compatibility' must be a matrix of numbers",
         ),
-        ({"compatibility": np.eye(3)}, r"'compatibility' must be 2 × 2, one row a class. Got \(3"),
+        (
+            {"compatibility": np.eye(3)},
+            r"'compatibility' must be 2 × 2, one row for each class. Got \(3",
+        ),
         ({"compatibility": [[1.2, -0.2], [0, 1]]}, r"must have entries in \[0, 1\]. Got -0.2 to"),
         ({"compatibility": np.full((2, 2), np.nan)}, r"must have entries in \[0, 1\]. Got nan"),
         ({"compatibility": [[0.5, 0.5], [0.5, 0.4]]}, "must sum to 1. Got 0.9 in row 1."),

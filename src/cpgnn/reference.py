@@ -47,17 +47,13 @@ class Reference:
     def __post_init__(self) -> None:
         if self.features.ndim != 2:
             raise wrong_value("features", "be a matrix", f"shape {self.features.shape}")
-        if self.labels.shape != self.features.shape[:1]:
+        rows, c = self.features.shape[0], len(self.class_names)
+        if self.labels.shape != (rows,):
+            must = f"have one entry for each of {rows} rows of features"
+            raise wrong_value("labels", must, self.labels.shape)
+        if self.labels.size and self.labels.max() >= c:
             raise wrong_value(
-                "labels",
-                f"have one entry for each of {self.features.shape[0]} rows of features",
-                self.labels.shape,
-            )
-        if self.labels.size and self.labels.max() >= len(self.class_names):
-            raise wrong_value(
-                "labels",
-                f"lie below the number of classes ({len(self.class_names)})",
-                int(self.labels.max()),
+                "labels", f"lie below the number of classes ({c})", int(self.labels.max())
             )
 
 
@@ -163,7 +159,9 @@ def as_class_sizes(class_sizes: Sequence[int]) -> np.ndarray:
     """N [c], positive integers."""
     sizes = np.asarray(class_sizes)
     if sizes.ndim != 1 or not sizes.size or not np.issubdtype(sizes.dtype, np.integer):
-        raise wrong_value("class_sizes", "be a list of integers, one a class", repr(class_sizes))
+        raise wrong_value(
+            "class_sizes", "be a list of integers, one for each class", repr(class_sizes)
+        )
     if sizes.min() < 1:
         raise wrong_value("class_sizes", "be at least 1 each", int(sizes.min()))
     return sizes.astype(np.int64)

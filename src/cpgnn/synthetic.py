@@ -39,7 +39,9 @@ def mixhop_compatibility(num_classes: int, h: float, base: float = 2.0) -> np.nd
     H[i, j] = (1 − h) · w(d), d = min(|i − j|, c − |i − j|), w(d) ∝ base^(d_max − d), Σ_{j≠i} w = 1.
     The paper follows MixHop and does not publish the base: 2 is a guess, 1 is uniform.
     """
-    c, h = _check_target(num_classes, h)
+    c = as_integer("num_classes", num_classes, 2)
+    if not 0 <= h <= 1:
+        raise wrong_value("h", "lie in [0, 1]", h)
     if not (np.isfinite(base) and base > 0):
         raise wrong_value("base", "be a positive number", base)
     step = np.abs(np.subtract.outer(np.arange(c), np.arange(c)))
@@ -55,13 +57,6 @@ def mixhop_compatibility(num_classes: int, h: float, base: float = 2.0) -> np.nd
 def uniform_compatibility(num_classes: int, h: float) -> np.ndarray:
     """H with h on the diagonal and (1 − h)/(c − 1) everywhere else, [c, c]."""
     return mixhop_compatibility(num_classes, h, base=1.0)
-
-
-def _check_target(num_classes: int, h: float) -> tuple[int, float]:
-    c = as_integer("num_classes", num_classes, 2)
-    if not 0 <= h <= 1:
-        raise wrong_value("h", "lie in [0, 1]", h)
-    return c, float(h)
 
 
 # -- the generator ---------------------------------------------------------------------------
@@ -169,7 +164,7 @@ class _Growth:
         self.lone_weight = lone_weight
         self.uniforms = chain.from_iterable(_uniform_pairs(rng))
         self.ends = [array("i") for _ in self.H]
-        """For each class: its nodes, each as often as it weighs; 4 bytes an end-point."""
+        """For each class: its nodes, each as often as it weighs; 4 bytes for each end-point."""
         self.members = [array("i") for _ in self.H]
         """For each class: its nodes of positive weight, once."""
         self.rows: list[tuple[list[float], list[array[int]]]] = [([], []) for _ in self.H]
@@ -315,18 +310,14 @@ def _as_compatibility(compatibility: Any, c: int) -> np.ndarray:
     except (TypeError, ValueError):
         raise wrong_value("compatibility", "be a matrix of numbers", repr(compatibility)) from None
     if H.shape != (c, c):
-        raise wrong_value("compatibility", f"be {c} × {c}, one row a class", H.shape)
+        raise wrong_value("compatibility", f"be {c} × {c}, one row for each class", H.shape)
     if not ((H >= 0) & (H <= 1)).all():
         raise wrong_value("compatibility", "have entries in [0, 1]", f"{H.min()} to {H.max()}")
     sums = H.sum(axis=1)
     row = int(np.abs(sums - 1).argmax())
     if abs(sums[row] - 1) > 1e-6:
-        raise must_be(
-            "Each row of 'compatibility'",
-            "sum to 1",
-            f"{sums[row]:g} in row {row}",
-            "Try H / H.sum(axis=1, keepdims=True).",
-        )
+        got, hint = f"{sums[row]:g} in row {row}", "Try H / H.sum(axis=1, keepdims=True)."
+        raise must_be("Each row of 'compatibility'", "sum to 1", got, hint)
     return H
 
 
