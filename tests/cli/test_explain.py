@@ -137,7 +137,7 @@ WRONG = {
     "another graph": (other_graph, "run 041", r"The graph must be the one that run/model was"),
     "newer format": (newer_format, "run 041", rf"format 99.*Upgrade cpgnn.*{VERSIONS}"),
     "newer layout": (other_version_and_layout, "run 041", rf"config\.json is damaged.*{VERSIONS}"),
-    "format": (nothing, "run 041 --format xml", r"'--format' must be text or json or csv"),
+    "format": (nothing, "run 041 --format xml", r"'--format'.*'text', 'json', 'csv'"),
     "ending": (nothing, "run 041 --out why.doc", r"be '\.json', '\.csv' or '\.parquet'"),
     "picture": (nothing, "run 041 --picture why.doc", r"be '\.png' or '\.svg'"),
 }

@@ -198,7 +198,7 @@ def test_options_keep_their_types(cpgnn, files):
 def test_test_beside_a_split_column_is_said_to_be_unused(cpgnn, files):
     labels = pd.read_csv("labels.csv", dtype=str)
     labels.assign(split=["train", "val", "test", "train"] * 10).to_csv("labels.csv", index=False)
-    assert "--test is not used" in fit(cpgnn, "--out", "one", "--test", "0.3").err
+    assert "--test has no effect" in fit(cpgnn, "--out", "one", "--test", "0.3").err
     assert "--test" not in fit(cpgnn, "--out", "two").err
 
 

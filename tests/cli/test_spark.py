@@ -11,7 +11,7 @@ def test_without_pyspark(cpgnn, files, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     done = cpgnn("spark", "stats", "edges.parquet")
     assert done.code == 2
-    assert "pyspark must be installed" in done.err
+    assert "pyspark is not installed" in done.err
     assert "cpgnn[spark]" in done.err
 
 

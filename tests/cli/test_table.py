@@ -12,7 +12,7 @@ from cpgnn.experiments.config import load_experiment
 def test_without_results_the_published_numbers_stand_alone(cpgnn, tmp_path):
     done = cpgnn("table", "real", "--results", tmp_path)
     assert done.code == 0, done.err
-    assert "there is no result of 'real' in" in done.err
+    assert "no results for 'real' in" in done.err
     assert "'cpgnn reproduce real'" in done.err
     published = load_experiment("real").published
     setting, by_dataset = next(iter(published.items()))
@@ -49,17 +49,17 @@ def test_a_wide_table_is_folded_between_its_columns():
     ("words", "said"),
     [
         (["reproduce", "nonsense"], "must be one of ablation, compatibility, real, synthetic"),
-        (["reproduce", "real", "--methods", "Foo"], "'--methods' must name some of CPGNN-MLP-1"),
-        (["reproduce", "real", "--datasets", "ogbn"], "'--datasets' must name some of texas"),
-        (["reproduce", "real", "--splits", "10"], "'--splits' must name some of 0, 1"),
-        (["reproduce", "synthetic", "--splits", "7"], "must name some of 0, 1, 2. Got '7'"),
+        (["reproduce", "real", "--methods", "Foo"], "'--methods' must be one of CPGNN-MLP-1"),
+        (["reproduce", "real", "--datasets", "ogbn"], "'--datasets' must be one of texas"),
+        (["reproduce", "real", "--splits", "10"], "'--splits' must be one of 0, 1"),
+        (["reproduce", "synthetic", "--splits", "7"], "must be one of 0, 1, 2. Got '7'"),
         (
             ["reproduce", "real", "--methods", "GAT", "--datasets", "pubmed", "--splits", "7"],
             "must have a run in common",
         ),
         (["table", "nonsense"], "must be one of ablation, compatibility, real, synthetic"),
-        (["table", "real", "--format", "xml"], "must be text, csv or markdown"),
-        (["table", "real"], "'--results' must be a folder of result lines. Got no such folder"),
+        (["table", "real", "--format", "xml"], "'text', 'csv', 'markdown'"),
+        (["table", "real"], "'--results' must be a folder. Got no such folder"),
     ],
 )
 def test_what_is_not_there_is_refused(words, said, cpgnn, tmp_path):

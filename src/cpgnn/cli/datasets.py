@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def datasets(
     name: Annotated[
-        str | None, typer.Argument(help="A data set; without it all are listed.")
+        str | None, typer.Argument(help="A data set; by default all are listed.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder to write edges.csv, labels.csv and features.npz to.")
@@ -22,16 +22,15 @@ def datasets(
     """List the benchmark graphs, or describe and export one."""
     from cpgnn.cli.progress import waiting
     from cpgnn.datasets import load_dataset, write_tables
-    from cpgnn.errors import must_be
+    from cpgnn.errors import wrong_value
     from cpgnn.io import check_free
 
     if name is None:
         if out is not None:
-            raise must_be("'--out'", "come with the name of a data set", "none")
+            raise wrong_value("out", "come with the name of a data set", "none")
         with waiting("reading"):
             rows = _rows()
-        _print_list(rows)
-        return
+        return _print_list(rows)
     if out is not None:
         check_free(out)
     with waiting(f"loading {name}"):

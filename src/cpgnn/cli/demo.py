@@ -17,15 +17,15 @@ def demo(
     seed: opt.Seed = 0,
     threads: opt.Threads = None,
 ) -> None:
-    """See it work: CPGNN beside an MLP and a GCN on an example."""
+    """Compare CPGNN, an MLP and a GCN on an example."""
     from cpgnn.cli.printing import print_demo
     from cpgnn.cli.progress import progress_bar
     from cpgnn.demo import draw_demo, run_demo
-    from cpgnn.errors import must_be
+    from cpgnn.errors import wrong_value
     from cpgnn.run.folder import report_run
 
     if out.exists() and not out.is_dir():
-        raise must_be("'--out'", "be a folder for the picture", f"the file {out}")
+        raise wrong_value("out", "be a folder", f"the file {out}")
     opt.use_threads(threads)
     with progress_bar() as begin:
         shown = run_demo(seed, begin)

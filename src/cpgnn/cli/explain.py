@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,26 +11,26 @@ from cpgnn.cli import options as opt
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' wrote.")],
-    nodes: Annotated[list[str] | None, typer.Argument(help="Ids of the nodes.")] = None,
+    run: opt.Run,
+    nodes: Annotated[list[str] | None, typer.Argument(help="Node ids.")] = None,
     nodes_file: Annotated[
-        Path | None, typer.Option(help="More nodes: a table with their ids, e.g. review.csv.")
+        Path | None, typer.Option(help="A table with more node ids, e.g. review.csv.")
     ] = None,
     top: Annotated[
-        int, typer.Option(min=1, help="Neighbours shown for each node, as text or picture.")
+        int, typer.Option(min=1, help="Neighbours to show per node, as text or picture.")
     ] = 10,
-    format: Annotated[str, typer.Option(help="What to print: text, json or csv.")] = "text",
+    format: Annotated[Literal["text", "json", "csv"], typer.Option(help="What to print.")] = "text",
     out: Annotated[
-        Path | None, typer.Option(help="Write to a file instead: .json, .csv or .parquet.")
+        Path | None, typer.Option(help="Write to a .json, .csv or .parquet file instead.")
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="Bars as .png or .svg.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the bars as .png or .svg.")] = None,
     threads: opt.Threads = None,
 ) -> None:
-    """Say why nodes got their classes, neighbour by neighbour."""
+    """Explain predictions, neighbour by neighbour."""
     from dataclasses import replace
 
     from cpgnn.cli.progress import waiting
-    from cpgnn.cli.reasons import FORMATS, print_explanation
+    from cpgnn.cli.reasons import print_explanation
     from cpgnn.errors import must_be
     from cpgnn.explanation.contributions import explain as explained
     from cpgnn.explanation.explanation import check_ending
@@ -38,8 +38,6 @@ def explain(
     from cpgnn.report.explanation_picture import check_picture, draw_explanation
     from cpgnn.run.folder import load_run
 
-    if format not in FORMATS:
-        raise must_be("'--format'", f"be {' or '.join(FORMATS)}", repr(format))
     ids = [*(nodes or []), *(read_node_ids(nodes_file) if nodes_file else [])]
     if not ids:
         raise must_be("NODE", "name at least one node", "none", "Or give --nodes-file.")

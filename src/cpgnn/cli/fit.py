@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, Literal
 
 import typer
 
 from cpgnn.cli import options as opt
-
-if TYPE_CHECKING:
-    from cpgnn.engine.arrays import Matrix
-
 
 TEST = 0.2
 """Share of the labels held out for the scores, unless somebody says otherwise."""
@@ -20,105 +16,90 @@ TEST = 0.2
 
 def fit(
     edges: opt.Edges,
-    out: Annotated[Path, typer.Option(help="Folder to write; must not exist or be empty.")],
+    out: opt.Folder,
     labels: opt.Labels = None,
     features: opt.Features = None,
-    prior: Annotated[str, typer.Option(help="auto, mlp, cheby or link.")] = "auto",
+    prior: Annotated[
+        Literal["auto", "mlp", "cheby", "link"],
+        typer.Option(help="The model before propagation; 'auto' tries several."),
+    ] = "auto",
     layers: Annotated[
-        int | None, typer.Option(min=1, help="Layers of propagation; chosen if not given.")
+        int | None, typer.Option(min=1, help="Layers of propagation; chosen for you by default.")
     ] = None,
-    preset: Annotated[str, typer.Option(help="default, paper or authors.")] = "default",
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs in all, a fifth of them pretraining.")
-    ] = None,
+    preset: opt.Preset = "default",
+    epochs: opt.Epochs = None,
     seed: opt.Seed = 0,
     test: Annotated[
-        float | None, typer.Option(help="Share of the labels held out for the scores; 0.2.")
+        float | None, typer.Option(help="Share of labels held out for scoring; 0.2 by default.")
     ] = None,
     select_by: Annotated[
-        str, typer.Option(help="accuracy, macro-f1 or average-precision: chooses the epoch.")
+        str,
+        typer.Option(help="Score that picks the epoch: accuracy, macro-f1 or average-precision."),
     ] = "accuracy",
     class_weight: Annotated[
-        str | None, typer.Option(help="'balanced': every class weighs the same in the loss.")
+        Literal["balanced"] | None, typer.Option(help="Give every class the same weight.")
     ] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="The class to rank by; of two classes the rarer one.")
-    ] = None,
+    positive: opt.Positive = None,
     min_precision: Annotated[
-        float | None, typer.Option(help="Flag --positive nodes: all that keep this precision.")
+        float | None, typer.Option(help="Flag as many --positive nodes as keep this precision.")
     ] = None,
     min_recall: Annotated[
-        float | None, typer.Option(help="Flag --positive nodes: as few as reach this recall.")
+        float | None, typer.Option(help="Flag as few --positive nodes as reach this recall.")
     ] = None,
     best_f1: Annotated[
-        bool, typer.Option("--best-f1", help="Flag --positive nodes: the best F1.")
+        bool, typer.Option("--best-f1", help="Flag --positive nodes where F1 is best.")
     ] = False,
     calibrate: Annotated[
-        bool,
-        typer.Option(help="Set the temperature of the probabilities on some validation nodes."),
+        bool, typer.Option(help="Calibrate the probabilities on some validation nodes.")
     ] = True,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Predict with a model trained on all labels.")
+        bool, typer.Option("--refit", help="Predict with a model trained again on all labels.")
     ] = False,
-    normalization: Annotated[
-        str, typer.Option(help="none, sym or row: how A is scaled for propagation.")
-    ] = "none",
+    normalization: opt.Normalization = "none",
     unlabelled: opt.Unlabelled = None,
     strict_ids: opt.StrictIds = False,
     impute: opt.Impute = None,
     one_hot: opt.OneHot = False,
     threads: opt.Threads = None,
 ) -> None:
-    """Learn from labelled nodes; write a class for every node."""
+    """Learn from labelled nodes; predict every node."""
     given = {
         key: str(value) if isinstance(value, Path) else value
         for key, value in locals().items()
         if value is not None
     }
 
-    from cpgnn.classifier import CPGNNClassifier
     from cpgnn.cli.printing import print_run
     from cpgnn.cli.progress import progress_bar
     from cpgnn.evaluation.thresholds import one_goal
     from cpgnn.io import check_free
     from cpgnn.run.folder import fit_run
-    from cpgnn.splits import check_share
 
-    pretraining = None if epochs is None else epochs // 5
-    classifier = CPGNNClassifier(
+    share = TEST if test is None else test
+    classifier = opt.classifier(
         prior,
         layers,
+        epochs=epochs,
+        test=share,
         preset=preset,
-        normalization=cast("Matrix", normalization),
-        pretrain_epochs=pretraining,
-        epochs=None if pretraining is None or epochs is None else epochs - pretraining,
+        normalization=normalization,
         select_by=select_by,
         class_weight=class_weight,
         calibrate=calibrate,
         seed=seed,
     )
-    classifier.check_params()
-    check_share("test", TEST if test is None else test)
     goal = one_goal(min_precision, min_recall, best_f1)
     check_free(out)
-    loaded = opt.read(
-        edges,
-        labels,
-        features,
-        unlabelled=unlabelled,
-        strict_ids=strict_ids,
-        impute=impute,
-        one_hot=one_hot,
-    )
+    loaded = opt.read(edges, labels, features, unlabelled, strict_ids, impute, one_hot)
     if test is not None and loaded.split is not None:
-        print("Note: --test is not used: the labels come with a split column.", file=sys.stderr)
+        print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)
     opt.use_threads(threads, loaded.graph)
     with progress_bar() as begin:
         run = fit_run(
             loaded,
             classifier,
             out,
-            test=TEST if test is None else test,
+            test=share,
             positive=positive,
             goal=goal,
             refit=refit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cpgnn.graph import Graph
-    from cpgnn.synthetic import Bootstrap
 
 
 def generate(
-    out: Annotated[Path, typer.Option(help="Folder to write; must not exist or be empty.")],
-    classes: Annotated[int, typer.Option(min=2, help="Classes.")] = 10,
+    out: opt.Folder,
+    classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 10,
     class_size: Annotated[int, typer.Option(min=1, help="Nodes in each class.")] = 1000,
-    homophily: Annotated[float, typer.Option(help="h: share of edges within a class.")] = 0.2,
+    homophily: Annotated[float, typer.Option(help="h: the share of edges within a class.")] = 0.2,
     base: Annotated[
-        float, typer.Option(help="How much more often classes meet that are one step closer.")
+        float,
+        typer.Option(help="How much likelier edges are to classes one step closer."),
     ] = 2.0,
     uniform: Annotated[
-        bool, typer.Option("--uniform", help="All other classes are met alike (base 1).")
+        bool, typer.Option("--uniform", help="Connect all other classes alike (base 1).")
     ] = False,
-    edges_per_node: Annotated[int, typer.Option(min=1, help="m: edges each node brings.")] = 6,
+    edges_per_node: Annotated[int, typer.Option(min=1, help="m: edges added with each node.")] = 6,
     bootstrap: Annotated[
-        str, typer.Option(help="How the first nodes are joined: paper or authors.")
+        Literal["paper", "authors"], typer.Option(help="How to connect the first nodes.")
     ] = "paper",
-    bootstrap_nodes: Annotated[int, typer.Option(min=2, help="Nodes to begin with.")] = 70,
+    bootstrap_nodes: Annotated[int, typer.Option(min=2, help="Number of first nodes.")] = 70,
     features: Annotated[
         str,
-        typer.Option(help="gaussian, none, ogbn-products, or an .npz with features and labels."),
+        typer.Option(help="gaussian, none, ogbn-products, or an .npz of features and labels."),
     ] = "gaussian",
     npz: Annotated[bool, typer.Option("--npz", help="Write one graph.npz, no tables.")] = False,
     seed: opt.Seed = 0,
@@ -44,13 +44,13 @@ def generate(
     from cpgnn.cli.printing import print_notices
     from cpgnn.cli.progress import waiting
     from cpgnn.datasets import as_reference
-    from cpgnn.errors import must_be
+    from cpgnn.errors import wrong_value
     from cpgnn.io import check_free
     from cpgnn.synthetic import generate_graph, mixhop_compatibility
 
     check_free(out)
     if uniform and base != 2.0:
-        raise must_be("'--base'", "not be given with --uniform, which is base 1", base)
+        raise wrong_value("base", "not be given with --uniform, which is base 1", base)
     sizes = [class_size] * classes
     reference = as_reference(features, sizes, seed)  # may ask whether to download
     target = mixhop_compatibility(classes, homophily, 1.0 if uniform else base)
@@ -62,7 +62,7 @@ def generate(
             num_bootstrap=bootstrap_nodes,
             edges_per_node=edges_per_node,
             seed=seed,
-            bootstrap=cast("Bootstrap", bootstrap),
+            bootstrap=bootstrap,
             reference=reference,
         )
     with waiting("writing"):
@@ -94,5 +94,5 @@ def _print(graph: Graph, target: np.ndarray) -> None:
         f"{graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {graph.num_classes} classes, "
         f"{f'{graph.num_features:,}' if graph.num_features else 'no'} features."
     )
-    print(f"Homophily ratio h: {homophily_ratio(graph):.3f}, asked for {target[0, 0]:g}.")
-    print(f"Mean distance of H from the one asked for: {error:.4f}.")
+    print(f"Homophily ratio h: {homophily_ratio(graph):.3f}; requested: {target[0, 0]:g}.")
+    print(f"Mean difference between H and the requested one: {error:.4f}.")

@@ -1,45 +1,57 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what is done with them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from cpgnn.errors import LARGEST_SEED
 
 if TYPE_CHECKING:
-    from typing import Literal
-
+    from cpgnn.classifier import CPGNNClassifier
     from cpgnn.graph import Graph
     from cpgnn.io import FeatureColumns, LoadedGraph
 
 Edges = Annotated[
     Path,
     typer.Argument(
-        help="Edges: source, target[, weight] as CSV, TSV, .gz or Parquet; or GraphML, or .npz."
+        help="Edges: source, target[, weight] as CSV, TSV, .gz or Parquet; or GraphML or .npz."
     ),
 ]
 Labels = Annotated[Path | None, typer.Option(help="Labels: id, label[, split = train|val|test].")]
 Features = Annotated[
-    Path | None, typer.Option(help="Features: id and one numeric column each, or .npz.")
+    Path | None, typer.Option(help="Features: id, then one numeric column per feature; or .npz.")
 ]
 Unlabelled = Annotated[
-    str | None, typer.Option(help="A label that means unknown (an empty one always does).")
+    str | None, typer.Option(help="A label that means unknown; an empty one always does.")
 ]
 StrictIds = Annotated[
-    bool, typer.Option("--strict-ids", help="Refuse ids that are not in the edges.")
+    bool, typer.Option("--strict-ids", help="Reject ids that do not occur in the edges.")
 ]
 Impute = Annotated[
-    str | None, typer.Option(help="'median': fill missing feature cells with column medians.")
+    Literal["median"] | None, typer.Option(help="Fill missing feature values with the median.")
 ]
 OneHot = Annotated[bool, typer.Option("--one-hot", help="Turn text columns into 0/1 columns.")]
-Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Threads to compute with.")]
-Seed = Annotated[
-    int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of everything that is random.")
-]
+Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of threads.")]
+Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for everything random.")]
 
+Folder = Annotated[Path, typer.Option(help="Folder to write; must be empty or not exist.")]
+Run = Annotated[Path, typer.Argument(help="A folder written by 'cpgnn fit'.")]
+
+Preset = Annotated[
+    Literal["default", "paper", "authors"], typer.Option(help="Training settings to start from.")
+]
+Epochs = Annotated[
+    int | None, typer.Option(min=1, help="Epochs in total; a fifth of them are pretraining.")
+]
+Positive = Annotated[
+    str | None, typer.Option(help="The class to look for; of two classes, the rarer by default.")
+]
+Normalization = Annotated[
+    Literal["none", "sym", "row"], typer.Option(help="How to scale A for propagation.")
+]
 
 SHARED_WORK = 2_000_000
 """Edges (or feature entries) below which a product is too short to be worth sharing."""
@@ -63,13 +75,13 @@ def use_threads(threads: int | None, graph: Graph | None = None) -> None:
 
 def read(
     edges: Path,
-    labels: Path | None,
-    features: Path | None,
-    *,
+    labels: Path | None = None,
+    features: Path | None = None,
     unlabelled: str | None = None,
     strict_ids: bool = False,
-    impute: str | None = None,
+    impute: Literal["median"] | None = None,
     one_hot: bool = False,
+    *,
     keep_rows: bool = False,
     like: FeatureColumns | None = None,
 ) -> LoadedGraph:
@@ -85,10 +97,25 @@ def read(
             features,
             unlabelled=unlabelled,
             strict_ids=strict_ids,
-            impute=cast("Literal['median'] | None", impute),
+            impute=impute,
             one_hot=one_hot,
             keep_rows=keep_rows,
             like=like,
         )
     print_notices(loaded.graph)
     return loaded
+
+
+def classifier(
+    prior: str, layers: int | None, *, epochs: int | None, test: float, **parameters: Any
+) -> CPGNNClassifier:
+    """The classifier of a fit, checked before any file is read."""
+    from cpgnn.classifier import CPGNNClassifier
+    from cpgnn.splits import check_share
+
+    if epochs is not None:
+        parameters |= {"pretrain_epochs": epochs // 5, "epochs": epochs - epochs // 5}
+    made = CPGNNClassifier(prior, layers, **parameters)
+    made.check_params()
+    check_share("test", test)
+    return made

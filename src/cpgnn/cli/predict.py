@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,8 +19,8 @@ def predict(
     features: opt.Features = None,
     strict_ids: opt.StrictIds = False,
     impute: Annotated[
-        str | None,
-        typer.Option(help="'median': fill missing feature cells; as in 'fit' if not given."),
+        Literal["median"] | None,
+        typer.Option(help="Fill missing feature values; by default as in 'fit'."),
     ] = None,
     threshold: Annotated[
         float | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,26 +19,16 @@ HALF = 12
 """Characters of the longest term."""
 
 
-def print_explanation(of: Explanation, form: str, top: int) -> None:
-    """`form` is one of FORMATS; `top` neighbours a node as text, all of them otherwise."""
-    FORMATS[form](of, top)
-
-
-def _text(of: Explanation, top: int) -> None:
-    to = console()
-    for i in range(len(of)):
-        _print_node(to, of, i, top)
-
-
-def _json(of: Explanation, top: int) -> None:
-    print(json.dumps(of.to_dict(), indent=2, ensure_ascii=False))
-
-
-def _csv(of: Explanation, top: int) -> None:
-    of.to_frame().to_csv(sys.stdout, index=False, lineterminator="\n")
-
-
-FORMATS = {"text": _text, "json": _json, "csv": _csv}
+def print_explanation(of: Explanation, form: Literal["text", "json", "csv"], top: int) -> None:
+    """As text, the `top` neighbours of each node; otherwise all of them."""
+    if form == "json":
+        print(json.dumps(of.to_dict(), indent=2, ensure_ascii=False))
+    elif form == "csv":
+        of.to_frame().to_csv(sys.stdout, index=False, lineterminator="\n")
+    else:
+        to = console()
+        for i in range(len(of)):
+            _print_node(to, of, i, top)
 
 
 def _print_node(to: Console, of: Explanation, i: int, top: int) -> None:

@@ -11,13 +11,13 @@ from cpgnn.cli import options as opt
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' wrote.")],
+    run: opt.Run,
     out: Annotated[
-        Path | None, typer.Option(help="Page to write; report.html in the folder if not given.")
+        Path | None, typer.Option(help="Page to write; by default report.html in RUN.")
     ] = None,
     threads: opt.Threads = None,
 ) -> None:
-    """Write a run as one HTML page; it needs no network."""
+    """Write a run as one HTML page that works offline."""
     from cpgnn.cli.progress import waiting
     from cpgnn.run.folder import write_report
 

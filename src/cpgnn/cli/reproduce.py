@@ -10,13 +10,13 @@ import typer
 
 def reproduce(
     name: Annotated[str, typer.Argument(help="real, synthetic, ablation or compatibility.")],
-    methods: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
-    datasets: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
-    splits: Annotated[str, typer.Option(help="Only these, e.g. 0,1,2.")] = "",
-    workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes, one thread each.")] = 2,
-    results: Annotated[Path, typer.Option(help="Folder of result lines.")] = Path("results"),
+    methods: Annotated[str, typer.Option(help="Run only these, separated by commas.")] = "",
+    datasets: Annotated[str, typer.Option(help="Run only these, separated by commas.")] = "",
+    splits: Annotated[str, typer.Option(help="Run only these, e.g. 0,1,2.")] = "",
+    workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes of one thread.")] = 2,
+    results: Annotated[Path, typer.Option(help="Folder of results.")] = Path("results"),
 ) -> None:
-    """Run an experiment of the paper; goes on where it stopped."""
+    """Run an experiment of the paper, or resume it."""
     from cpgnn.cli.progress import counting
     from cpgnn.experiments.config import load_experiment
     from cpgnn.experiments.runner import run_jobs, selected_jobs
@@ -25,20 +25,20 @@ def reproduce(
     numbers = [str(split) for split in range(experiment.most_splits)]
     jobs = selected_jobs(
         experiment,
-        methods=_listed("--methods", methods, [method.name for method in experiment.methods]),
-        datasets=_listed("--datasets", datasets, list(experiment.datasets)),
-        splits=[int(split) for split in _listed("--splits", splits, numbers)],
+        methods=_listed("methods", methods, [method.name for method in experiment.methods]),
+        datasets=_listed("datasets", datasets, list(experiment.datasets)),
+        splits=[int(split) for split in _listed("splits", splits, numbers)],
     )
     with counting(name, len(jobs)) as done:
         ran = run_jobs(experiment, jobs, results, workers=workers, done=done)
-    print(f"{ran} of {len(jobs)} runs were new; results in {results / (name + '.jsonl')}")
+    print(f"{ran} of {len(jobs)} runs were new. Results: {results / (name + '.jsonl')}")
 
 
 def _listed(option: str, text: str, known: list[str]) -> list[str]:
-    from cpgnn.errors import must_be
+    from cpgnn.errors import wrong_value
 
     wanted = [word.strip() for word in text.split(",") if word.strip()]
     for word in wanted:
         if word not in known:
-            raise must_be(f"'{option}'", f"name some of {', '.join(known)}", repr(word))
+            raise wrong_value(option, f"be one of {', '.join(known)}", repr(word))
     return wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +13,6 @@ from cpgnn.cli import options as opt
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from cpgnn.engine.arrays import Matrix
 
 app = typer.Typer(
     help="The same on Apache Spark, for Parquet tables.",
@@ -25,17 +23,17 @@ app = typer.Typer(
 Edges = Annotated[str, typer.Argument(help="Edges: Parquet with source, target[, weight].")]
 Labels = Annotated[str | None, typer.Option(help="Labels: Parquet with id, label[, split].")]
 Features = Annotated[
-    str | None, typer.Option(help="Features: Parquet with id and one numeric column each.")
+    str | None, typer.Option(help="Features: Parquet with id and numeric columns.")
 ]
 Master = Annotated[
-    str | None, typer.Option(help="Where to run, e.g. local[2]; by default as spark-submit says.")
+    str | None, typer.Option(help="Where to run, e.g. local[2]; by default as for spark-submit.")
 ]
 Conf = Annotated[
-    list[str] | None, typer.Option(help="A setting of Spark, KEY=VALUE; may be repeated.")
+    list[str] | None, typer.Option(help="A Spark setting, KEY=VALUE; may be repeated.")
 ]
 Work = Annotated[
     str | None,
-    typer.Option(help="Folder that all executors reach, for two layers or more on a cluster."),
+    typer.Option(help="Folder that all executors can reach; for two or more layers on a cluster."),
 ]
 
 
@@ -48,7 +46,7 @@ def stats(
     master: Master = None,
     conf: Conf = None,
 ) -> None:
-    """Describe a graph: sizes, degrees, homophily, compatibility; what is risky about it."""
+    """Describe a graph, and say what is risky about it."""
     with _spark(master, conf) as spark:
         from cpgnn import spark as library
         from cpgnn.cli.printing import print_stats
@@ -68,55 +66,37 @@ def fit(
     features: Annotated[str, typer.Option(help="Features: Parquet with id and numbers.")],
     out: Annotated[Path, typer.Option(help="Folder to write, on this machine.")],
     layers: Annotated[int, typer.Option(min=1, help="Layers of propagation.")] = 1,
-    prior: Annotated[str, typer.Option(help="mlp; the others need one machine.")] = "mlp",
-    preset: Annotated[str, typer.Option(help="default, paper or authors.")] = "default",
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs in all, a fifth of them pretraining.")
-    ] = None,
+    prior: Annotated[str, typer.Option(help="Only mlp: the others need one machine.")] = "mlp",
+    preset: opt.Preset = "default",
+    epochs: opt.Epochs = None,
     seed: opt.Seed = 0,
-    test: Annotated[float, typer.Option(help="Share of the labels held out for the scores.")] = 0.2,
-    positive: Annotated[
-        str | None, typer.Option(help="The class to rank by; of two classes the rarer one.")
-    ] = None,
+    test: Annotated[float, typer.Option(help="Share of labels held out for scoring.")] = 0.2,
+    positive: opt.Positive = None,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Keep a model trained on all labels.")
+        bool, typer.Option("--refit", help="Keep a model trained again on all labels.")
     ] = False,
-    normalization: Annotated[
-        str, typer.Option(help="none, sym or row: how A is scaled for propagation.")
-    ] = "none",
+    normalization: opt.Normalization = "none",
     unlabelled: opt.Unlabelled = None,
     max_edges: Annotated[
         int, typer.Option(min=1, help="Largest receptive field to train on.")
     ] = 20_000_000,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Beyond that, use a random share of the labels.")
+        bool, typer.Option("--sample", help="If it is larger, train on a random share of labels.")
     ] = False,
     threads: opt.Threads = None,
     master: Master = None,
     conf: Conf = None,
     work: Work = None,
 ) -> None:
-    """Learn from the labelled nodes and what is within reach of them; write a model folder."""
+    """Learn from labelled nodes and their surroundings."""
     options = {key: str(value) for key, value in locals().items() if value is not None}
 
-    from cpgnn.classifier import CPGNNClassifier
     from cpgnn.cli.printing import print_notices, print_run
     from cpgnn.cli.progress import progress_bar
     from cpgnn.io import check_free
-    from cpgnn.splits import check_share
 
-    pretraining = None if epochs is None else epochs // 5
-    classifier = CPGNNClassifier(
-        prior,
-        layers,
-        preset=preset,
-        normalization=cast("Matrix", normalization),
-        pretrain_epochs=pretraining,
-        epochs=None if pretraining is None or epochs is None else epochs - pretraining,
-        seed=seed,
-    )
-    classifier.check_params()
-    check_share("test", test)
+    parameters = {"preset": preset, "normalization": normalization, "seed": seed}
+    classifier = opt.classifier(prior, layers, epochs=epochs, test=test, **parameters)
     check_free(out)
     opt.use_threads(threads)
     with _spark(master, conf, work) as spark, progress_bar() as begin:
@@ -141,7 +121,7 @@ def fit(
 
 @app.command("predict")
 def predict(
-    model: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' or this fit wrote.")],
+    model: Annotated[Path, typer.Argument(help="A folder written by 'cpgnn fit' or 'spark fit'.")],
     edges: Edges,
     features: Annotated[str, typer.Option(help="Features: Parquet with id and numbers.")],
     out: Annotated[str, typer.Option(help="Parquet folder to write; must not exist.")],
@@ -150,7 +130,7 @@ def predict(
     conf: Conf = None,
     work: Work = None,
 ) -> None:
-    """Predict every node with a model that was fitted here or on one machine."""
+    """Predict with a model fitted here or on one machine."""
     _check_installed()
     from cpgnn.spark.model import Packed
 
@@ -171,7 +151,7 @@ def _spark(
 ) -> Iterator[SparkSession]:
     """A session whose errors are messages."""
     from cpgnn.engine.text import first_line
-    from cpgnn.errors import CPGNNError, must_be
+    from cpgnn.errors import CPGNNError, wrong_value
 
     _check_installed()
     from pyspark.errors import PySparkException
@@ -181,10 +161,8 @@ def _spark(
     pairs = [item.partition("=") for item in conf or ()]
     for key, equals, value in pairs:
         if not key.startswith("spark.") or not equals:
-            must = "be a setting of Spark and its value"
-            raise must_be(
-                "'--conf'", must, repr(key + equals + value), "e.g. spark.driver.memory=4g"
-            )
+            got, hint = repr(key + equals + value), "For example: spark.driver.memory=4g."
+            raise wrong_value("conf", "be a Spark setting and its value", got, hint)
     try:
         with session(master, {key: value for key, _, value in pairs}, work) as spark:
             yield spark
@@ -195,8 +173,7 @@ def _spark(
 def _check_installed() -> None:
     from importlib.util import find_spec
 
-    from cpgnn.errors import must_be
+    from cpgnn.errors import CPGNNError
 
     if find_spec("pyspark") is None:
-        hint = "Try pip install 'cpgnn[spark]'."
-        raise must_be("pyspark", "be installed", "no such package", hint)
+        raise CPGNNError("pyspark is not installed. Try pip install 'cpgnn[spark]'.")

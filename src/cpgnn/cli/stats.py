@@ -18,13 +18,5 @@ def stats(
     from cpgnn.check.facts import Stats
     from cpgnn.cli.printing import print_stats
 
-    loaded = opt.read(
-        edges,
-        labels,
-        features,
-        unlabelled=unlabelled,
-        strict_ids=strict_ids,
-        impute=impute,
-        one_hot=one_hot,
-    )
+    loaded = opt.read(edges, labels, features, unlabelled, strict_ids, impute, one_hot)
     print_stats(Stats.of(loaded.graph))

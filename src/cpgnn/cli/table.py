@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 
 def table(
     name: Annotated[str, typer.Argument(help="real, synthetic, ablation or compatibility.")],
-    format: Annotated[str, typer.Option(help="text, csv or markdown.")] = "text",
+    format: Annotated[
+        Literal["text", "csv", "markdown"], typer.Option(help="What to print.")
+    ] = "text",
     results: Annotated[
-        Path | None, typer.Option(help="Folder of result lines; by default the committed ones.")
+        Path | None, typer.Option(help="Folder of results; by default those that come with cpgnn.")
     ] = None,
 ) -> None:
-    """Print a table: ours | published | difference."""
+    """Compare our results with the published ones."""
     from cpgnn.cli.printing import print_pages
-    from cpgnn.errors import must_be
+    from cpgnn.errors import wrong_value
     from cpgnn.experiments import tables
 
-    if format not in ("text", "csv", "markdown"):
-        raise must_be("'--format'", "be text, csv or markdown", repr(format))
     if tables.table(name, results).empty:
         if results is not None and not results.exists():
-            raise must_be(
-                "'--results'", "be a folder of result lines", f"no such folder: {results}"
-            )
-        hint = f"'cpgnn reproduce {name}' makes some"
+            raise wrong_value("results", "be a folder", f"no such folder: {results}")
         where = results or "the results that come with cpgnn"
-        print(f"Note: there is no result of '{name}' in {where}; {hint}.", file=sys.stderr)
+        print(
+            f"Note: no results for '{name}' in {where}; 'cpgnn reproduce {name}' computes them.",
+            file=sys.stderr,
+        )
     if format == "csv":
         print(tables.table(name, results).to_csv(index=False), end="")
     elif format == "markdown":
