@@ -137,3 +137,11 @@ def test_ends_of_the_measures():
     everywhere = Graph.from_edges([0, 0, 1, 1], [2, 3, 2, 3], labels=[0, 1, 0, 1])
     assert label_informativeness(everywhere) == pytest.approx(0, abs=1e-12)
     assert adjusted_homophily(everywhere) == pytest.approx(0)
+
+
+def test_weighted_edges_count_by_weight_or_once():
+    graph = Graph.from_edges(
+        [0, 0, 1], [1, 2, 2], weights=[6.0, 1.0, 1.0], num_nodes=3, labels=[0, 1, 1]
+    )
+    assert homophily_ratio(graph) == 1 / 8
+    assert homophily_ratio(graph, by_weight=False) == 1 / 3

@@ -12,21 +12,29 @@ import scipy.sparse as sp
 from cpgnn.graph import Graph
 
 
-def class_edge_counts(graph: Graph, *, self_loops: bool = False) -> np.ndarray:
-    """YᵀAY, float64 [c, c]: weight of the edges from class i to class j, seen from both ends."""
-    Y = one_hot(graph.labels, graph.num_classes)
-    C = (Y.T @ (graph.adjacency.astype(np.float64) @ Y)).toarray()
+def class_edge_counts(
+    graph: Graph, *, self_loops: bool = False, by_weight: bool = True
+) -> np.ndarray:
+    """YᵀAY, float64 [c, c]: weight of the edges from class i to class j, seen from both ends.
+
+    Not by weight, every edge counts once, whatever its weight.
+    """
+    Y, A = one_hot(graph.labels, graph.num_classes), graph.adjacency.astype(np.float64)
+    if not by_weight:
+        A = sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    C = (Y.T @ (A @ Y)).toarray()
     if self_loops:
         C += np.diag(2.0 * _loops_per_class(graph))
     return C
 
 
-def homophily_ratio(graph: Graph, *, self_loops: bool = False) -> float:
+def homophily_ratio(graph: Graph, *, self_loops: bool = False, by_weight: bool = True) -> float:
     """h = Σ_i C_ii / Σ_ij C_ij: the share of edges that join nodes of one class (Definition 1).
 
-    Each undirected edge, and each self-loop if asked for, counts once. NaN without any evidence.
+    Each undirected edge, and each self-loop if asked for, counts once; on a weighted graph edges
+    count by their weight, unless `by_weight` is False. NaN without any evidence.
     """
-    C = class_edge_counts(graph, self_loops=self_loops)
+    C = class_edge_counts(graph, self_loops=self_loops, by_weight=by_weight)
     total = C.sum()
     return float(np.trace(C) / total) if total else float("nan")
 

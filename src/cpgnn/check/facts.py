@@ -30,6 +30,8 @@ class Stats:
     """YᵀAY, [c, c]: see `cpgnn.homophily.class_edge_counts`."""
     class_loops: np.ndarray
     """Labelled nodes of every class with a self-loop, [c]."""
+    class_edge_numbers: np.ndarray | None = None
+    """`class_edges` with every edge counted once, whatever its weight; None if not counted."""
 
     @classmethod
     def of(cls, graph: Graph) -> Stats:
@@ -45,6 +47,7 @@ class Stats:
             class_names=tuple(map(str, graph.class_names)),
             class_sizes=np.bincount(graph.labels[graph.labels >= 0], minlength=c),
             class_edges=class_edge_counts(graph),
+            class_edge_numbers=class_edge_counts(graph, by_weight=False),
             class_loops=np.bincount(loops[loops >= 0], minlength=c),
         )
 
@@ -69,9 +72,12 @@ class Stats:
         )
         return float(low + (high - low) * (place - np.floor(place)))
 
-    def homophily_ratio(self, *, self_loops: bool = False) -> float:
-        """h, Definition 1; NaN without any evidence."""
-        C = self.class_edges + (2.0 * np.diag(self.class_loops) if self_loops else 0.0)
+    def homophily_ratio(self, *, self_loops: bool = False, by_weight: bool = True) -> float:
+        """h, Definition 1, of the weight or of the number of edges; NaN without any evidence."""
+        counted = self.class_edges if by_weight else self.class_edge_numbers
+        if counted is None:
+            return float("nan")
+        C = counted + (2.0 * np.diag(self.class_loops) if self_loops else 0.0)
         return float(np.trace(C) / C.sum()) if C.sum() else float("nan")
 
     def compatibility_matrix(self) -> np.ndarray:
