@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -351,7 +350,6 @@ def published(experiment: str) -> Accuracies:
     }
 
 
-@cache
 def measured(experiment: str, folder: Path | None = None) -> Accuracies:
     """Our numbers of one experiment, CPGNN under `authors`.
 

@@ -28,12 +28,17 @@ def whole_percent(share: float) -> str:
     return percent(share, 0)
 
 
+def ratio(h: float) -> str:
+    """The homophily ratio, as papers write it: "0.123"."""
+    return "–" if math.isnan(h) else f"{h:.3f}"
+
+
 def probability(p: float) -> str:
     """Of one node: "97.31 %", "> 99.99 %", "< 0.01 %"."""
     hundredths = round(1e4 * p)
     if hundredths in (0, 10_000):
         return "> 99.99 %" if hundredths else "< 0.01 %"
-    return percent(p, 2)
+    return f"{hundredths / 100:.2f} %"
 
 
 def signed(margin: float) -> str:
@@ -55,3 +60,9 @@ def quoted(name: object) -> str:
 def edges_lead(weighted: bool) -> tuple[str, str]:
     """What a share of edges is a share of, and its verb: of a weighted graph, of the weight."""
     return ("edge weight", "leads") if weighted else ("edges", "lead")
+
+
+def matrix_title(weighted: bool) -> str:
+    """Over the matrix of who connects with whom."""
+    what, lead = edges_lead(weighted)
+    return f"Where the {what} of a class (row) {lead} (column), in percent"

@@ -9,7 +9,7 @@ import torch
 from cpgnn.architecture import Architecture
 from cpgnn.demo import example_graph
 from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.evaluation.metrics import difference
+from cpgnn.evaluation.metrics import difference, gain_in_average_precision, rank_scores
 from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
 from cpgnn.settings import preset
 from cpgnn.splits import per_class_split
@@ -62,3 +62,19 @@ def test_both_are_measured_on_the_nodes_given():
     assert found["accuracy"]["value"] == 0.25
     assert found["gain"]["value"] == 0.5
     assert found["gain"]["n"] == 4
+
+
+def test_the_gain_in_average_precision_covers():
+    """Two rankings of the same nodes that share half of their noise."""
+    truth, rng, held = None, np.random.default_rng(0), []
+    for n in (100_000, *[400] * 100):
+        hit = np.arange(n) < 0.1 * n
+        common, own, other = rng.normal(size=(3, 1, n))
+        rankings = [2 * hit + common + own, hit + common + other]
+        gain = gain_in_average_precision(*rankings, hit)
+        truth = truth or gain.value
+        held.append(gain.low <= truth <= gain.high)
+        assert gain.low <= gain.value <= gain.high
+    assert np.mean(held) >= 0.92
+    alone = rank_scores(rankings[0], hit)["average_precision"]
+    assert gain.high - gain.low < 1.42 * (alone.high - alone.low), "they vary together"

@@ -61,3 +61,18 @@ def test_a_class_without_evidence_is_null_in_json():
     made = explain(random_model(graph, prior="mlp", num_layers=1), graph, [0])
     assert made.to_dict()["edge_frequency"] == [[None] * 3] * 3
     assert pd.isna(made.edge_share).all()
+
+
+def test_in_favour_of_a_class_that_is_not_the_most_probable():
+    graph = toy(4, n=20).graph
+    made = explain(random_model(graph, prior="mlp", num_layers=1), graph)
+    other = made.in_favour_of(2)
+    assert (other.predicted == 2).all()
+    assert (other.runner_up != 2).all()
+    rest = np.delete(made.probabilities, 2, axis=1).max(axis=1)
+    everyone = np.arange(20)
+    np.testing.assert_allclose(made.probabilities[everyone, other.runner_up], rest)
+    margin = other.margin(other.total, everyone)
+    lead = made.total[:, 2] - made.total[everyone, other.runner_up]
+    np.testing.assert_allclose(margin, lead)
+    assert "is *class 2*" in other.words(0)

@@ -1,62 +1,78 @@
-"""What a report says first follows from the scores."""
+"""What a report says first: the scores beside what they must beat."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
-from cpgnn.evaluation.metrics import Evaluation, Scored, share
+from cpgnn.evaluation.metrics import Evaluation, evaluate, share
+from cpgnn.evaluation.thresholds import Flag
+from cpgnn.evaluation.verdict import judge
 from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.report.answer import answer
 
-
-def run(hits=90, blind=(70, 0.1, 0.3), recall=0.9, layers=1, features=3):
-    """What `answer` reads of a run: scores on 100 nodes, 40 of them of the largest class."""
-    of = {"fraud": Scored(recall, 20, recall - 0.1, recall + 0.1)}
-    test = None
-    if hits is not None:
-        accuracy, confusion = share(hits, 100), np.zeros((1, 1), dtype=int)
-        test = Evaluation(accuracy, accuracy, share(40, 100), of, of, confusion)
-    without = None
-    if blind is not None:
-        right, low, high = blind
-        without = WithoutGraph(share(right, 100), Scored((hits - right) / 100, 100, low, high))
-    classifier = SimpleNamespace(num_layers_=layers, n_features_in_=features)
-    return SimpleNamespace(evaluation=test, without_graph=without, classifier=classifier)
+NAMES = ["fraud", "fine"]
 
 
-@pytest.mark.parametrize(
-    ("given", "verdict", "says"),
-    [
-        (run(), "good", "The graph helps"),
-        (run(blind=(88, -0.02, 0.05)), "unclear", "no clear difference"),
-        (run(blind=(95, -0.08, -0.02)), "bad", "does harm"),
-        (run(blind=None), "good", "largest class"),
-        (run(hits=45), "bad", "Do not rely"),
-        (run(hits=None, blind=None), "unknown", "held out"),
-    ],
-)
-def test_verdict(given, verdict, says):
-    found = answer(given)
-    assert found.verdict == verdict
-    assert says in found.headline
+def run(test: Evaluation | None, blind: WithoutGraph | None = None, flag=None, layers: int = 1):
+    """What `answer` reads of a run."""
+    classifier = SimpleNamespace(num_layers_=layers)
+    verdict = judge(test, blind, flag)
+    return SimpleNamespace(
+        evaluation=test, without_graph=blind, flag=flag, classifier=classifier, verdict=verdict
+    )
 
 
-def test_compares_with_what_there_is():
-    assert [bar.name for bar in answer(run()).bars] == [
+def scored(positives: int, n: int = 200, **options) -> tuple[Evaluation, WithoutGraph]:
+    rng = np.random.default_rng(0)
+    labels = (np.arange(n) >= positives).astype(int)
+    P, blind = (
+        np.stack([p, 1 - p], axis=1)
+        for p in 1 / (1 + np.exp(-rng.normal(size=(2, n)) - np.where(labels == 0, 1.5, -1.5)))
+    )
+    made = evaluate(P, labels, NAMES, positive=0, **options)
+    return made, WithoutGraph.of(blind, P, labels, positive=0)
+
+
+def test_accuracy_stands_first_beside_what_it_must_beat():
+    test, blind = scored(80)
+    made = answer(run(test, blind))
+    assert made.score == test.accuracy
+    assert made.score_is == "of 200 held-out nodes get the right class"
+    caption, rows = made.tables[0]
+    assert caption == "Right classes of 200 held-out nodes"
+    assert [row.name for row in rows] == [
         "this model",
         "without the graph",
         "always the largest class",
     ]
-    assert len(answer(run(blind=None)).bars) == 2
-    assert "no features" in answer(run(blind=None, features=0)).sentences[0]
-    assert "was not compared" in answer(run(blind=None)).sentences[0]
+    assert [row.scored for row in rows] == [test.accuracy, blind.accuracy, test.majority]
+    assert len(answer(run(test)).tables[0][1]) == 2
 
 
-def test_warns_of_a_class_that_is_missed_and_of_an_unused_graph():
-    assert not any("Careful" in sentence for sentence in answer(run()).sentences)
-    weak = answer(run(recall=0.25)).sentences
-    assert any("“fraud”: of 20 held-out nodes with this label, only 5" in line for line in weak)
-    assert any("without propagation" in line for line in answer(run(layers=0)).sentences)
+def test_one_node_is_not_nodes():
+    test = evaluate(np.eye(2)[[0]], np.array([0]), NAMES)
+    assert answer(run(test)).score_is == "of 1 held-out node gets the right class"
+
+
+def test_a_rare_class_stands_first_by_its_ranking():
+    test, blind = scored(8)
+    flag = Flag("fraud", 0.25, None, {"recall": share(6, 8), "precision": share(6, 9)})
+    made = answer(run(test, blind, flag))
+    assert made.score == test.average_precision
+    assert "average precision for “fraud”" in made.score_is
+    captions = [caption for caption, _ in made.tables]
+    assert captions[0].startswith("Average precision for “fraud”")
+    assert "Recall from probability 0.25 on" in captions
+    assert made.more_tables[-1][0].startswith("Right classes")
+    first = dict(made.tables)[captions[0]]
+    assert [row.name for row in first] == ["this model", "without the graph", "a random order"]
+    assert first[-1].scored.value == 0.04
+
+
+def test_no_labels_held_out_and_a_prior_alone():
+    made = answer(run(None))
+    assert made.score is None
+    assert not made.tables
+    assert any("without propagation" in line for line in answer(run(None, layers=0)).more)

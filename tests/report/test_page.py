@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cpgnn.io import LoadedGraph
-from cpgnn.run.folder import fit_run
+from cpgnn.run.folder import fit_run, write_report
 from hostile import EVIL, hostile_graph, quick_classifier
 
 
@@ -98,3 +98,40 @@ def without_test() -> LoadedGraph:
 def test_every_kind_of_run_gets_a_page(tmp_path, loaded, classifier, options, says):
     fit_run(loaded(), classifier, tmp_path / "run", **options)
     assert says in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_knows_what_the_rows_of_the_edge_file_told(tmp_path):
+    """A graph forgets repeated rows; the run keeps what they told, and a page made again too."""
+    loaded = hostile_graph()
+    source, target = loaded.graph.adjacency.nonzero()
+    once = np.stack([source, target])[:, source < target]
+    loaded = replace(loaded, rows=np.concatenate([once, once[:, :7]], axis=1))
+    fit_run(loaded, quick_classifier(), tmp_path / "run")
+    write_report(tmp_path / "run", tmp_path / "again.html")
+    for page in (tmp_path / "run" / "report.html", tmp_path / "again.html"):
+        assert "7 rows repeat an earlier one" in page.read_text(encoding="utf-8")
+
+
+def test_a_split_that_was_drawn_is_no_column_to_leave_out(tmp_path):
+    """Two nodes of a class: neither is held out, and nobody wrote a split column."""
+    loaded = hostile_graph(120, 3)
+    labels = np.where(loaded.graph.labels == 2, -1, loaded.graph.labels)
+    labels[[2, 5]] = 2
+    fit_run(
+        replace(loaded, graph=replace(loaded.graph, labels=labels)),
+        quick_classifier(),
+        tmp_path / "run",
+    )
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Some classes have no test node" in page
+    assert "leave the split column out" not in page
+
+
+def test_why_probabilities_were_not_corrected(tmp_path):
+    few = hostile_graph(100)
+    fit_run(few, quick_classifier(), tmp_path / "few")
+    page = (tmp_path / "few" / "report.html").read_text(encoding="utf-8")
+    assert "It takes 60 validation nodes to correct them; there are 16." in page
+    many = hostile_graph(800)
+    fit_run(many, quick_classifier().set_params(calibrate=False), tmp_path / "off")
+    assert "--no-calibrate" in (tmp_path / "off" / "report.html").read_text(encoding="utf-8")

@@ -24,7 +24,8 @@ def left_out(graph: Graph, split: Split) -> Iterator[Finding]:
                 f"Some classes have no {part} node",
                 "This split leaves no node to "
                 f"{purpose} of {quoted(graph.class_names[i] for i in missing)}.",
-                f"Mark some of their nodes '{part}', or leave the split column out.",
+                "Label more of their nodes; if the labels have a split column, mark some of them "
+                f"'{part}' there.",
                 len(missing),
                 named(graph, np.isin(graph.labels, missing)),
             )

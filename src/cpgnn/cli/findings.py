@@ -65,15 +65,13 @@ def _print_worth(to: Console, report: CheckReport) -> None:
     for name, value in rows:
         made.add_row(name, "–" if np.isnan(value) else f"{value:.3f}")
     show(to, made)
-    if report.independence is not None:
-        to.print(str(report.independence))
     if found is None:
         to.print(f"Not compared with and without the graph: {report.not_compared}.")
         return
     gain = found.difference
     to.print(
         f"{found.verdict.capitalize()}: {100 * gain.value:+.1f} points of accuracy, 95 % interval "
-        f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f} (paired bootstrap over {gain.n:,} "
+        f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f} (over {gain.n:,} "
         "labelled nodes, each held out once, of models trained briefly)."
     )
     if found.without != "MLP":

@@ -90,7 +90,9 @@ def fit(
     )
     goal = one_goal(min_precision, min_recall, best_f1)
     check_free(out)
-    loaded = opt.read(edges, labels, features, unlabelled, strict_ids, impute, one_hot)
+    loaded = opt.read(
+        edges, labels, features, unlabelled, strict_ids, impute, one_hot, keep_rows=True
+    )
     if test is not None and loaded.split is not None:
         print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)
     opt.use_threads(threads, loaded.graph)

@@ -12,13 +12,18 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from cpgnn.check.facts import Stats
 from cpgnn.compatibility import compatibility_error
+from cpgnn.engine.text import count
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.intervals import EdgeFrequency
-from cpgnn.evaluation.metrics import Scored
+from cpgnn.evaluation.metrics import Evaluation, Scored
 from cpgnn.evaluation.thresholds import Flag
+from cpgnn.evaluation.verdict import measured
+from cpgnn.evaluation.without_graph import WithoutGraph
+from cpgnn.formatting import between, matrix_title, percent, ratio
 from cpgnn.graph import Graph
 from cpgnn.run.run import Run
 
@@ -62,16 +67,16 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
-def matrix_table(title: str, matrix: np.ndarray, names: list[str]) -> Table:
+def share_table(title: str, matrix: np.ndarray, names: list[str]) -> Table:
+    """A class matrix in whole percents."""
     made = table("", *names, title=title)
     for name, row in zip(names, matrix, strict=True):
-        cells = ("–" if np.isnan(value) else f"{value:.2f}" for value in row)
-        made.add_row(escape(name), *cells)
+        made.add_row(escape(name), *(percent(value, 0) for value in row))
     return made
 
 
-def percent_table(title: str, matrix: np.ndarray, names: list[str]) -> Table:
-    """A class matrix in whole percents, narrow enough for three side by side."""
+def narrow_table(title: str, matrix: np.ndarray, names: list[str]) -> Table:
+    """The same, narrow enough for three side by side."""
     made = Table(title=title, box=None, padding=(0, 1, 0, 0), title_style="bold")
     for name in ("", *names):
         made.add_column(escape(name), justify="right", no_wrap=True)
@@ -84,32 +89,36 @@ def print_run(run: Run, out: Path) -> None:
     to, classifier = console(), run.classifier
     names = [str(name) for name in classifier.classes_]
     to.print(f"Model: {_model_line(run)}")
-    if run.evaluation is None:
-        to.print("No test labels, so no scores: nothing was held out.")
-    else:
-        show(to, _scores(run))
-        show(to, _per_class(run))
+    to.print(Text(run.verdict.headline, style="bold"))
+    for reason in run.verdict.reasons:
+        to.print(Text(reason))
+    if run.evaluation is not None:
+        show(to, _scores(run.evaluation, run.without_graph))
+        show(to, _per_class(run.evaluation))
     if run.calibration is not None:
         to.print(_calibration_line(run.calibration))
     if run.flag is not None:
         print_flag(to, run.flag)
     if len(names) <= WIDEST:
-        print_edge_frequency(to, classifier.edge_frequency_interval_, names)
+        made, weighted = classifier.edge_frequency_interval_, run.graph.is_weighted
+        print_edge_frequency(to, made, names, weighted)
     for note in worth_knowing(run):
         to.print(note)
     to.print(f"Written to {escape(str(out))}: predictions, matrices, metrics, model.")
 
 
-def print_edge_frequency(to: Console, made: EdgeFrequency, names: list[str]) -> None:
+def print_edge_frequency(
+    to: Console, made: EdgeFrequency, names: list[str], weighted: bool
+) -> None:
     """The matrix with its intervals, and how far they can be trusted."""
-    title = "Of the edges of a class (row), the share that leads to each class (column)"
+    title = matrix_title(weighted)
     if np.isnan(made.low).all() or len(names) > WIDEST_INTERVALS:
-        show(to, matrix_table(title, made.share, names))
+        show(to, share_table(title, made.share, names))
     else:
-        rows = table("", *names, title=f"{title}, {made.confidence:.0%} interval")
+        rows = table("", *names, title=f"{title}, {percent(made.confidence, 0)} interval")
         for name, *row in zip(names, made.share, made.low, made.high, strict=True):
             cells = (
-                f"{share:.2f} (?)" if np.isnan(low) else f"{share:.2f} ({low:.2f}–{high:.2f})"
+                f"{percent(share, 0)} ({'?' if np.isnan(low) else between(low, high, 0)})"
                 for share, low, high in zip(*row, strict=True)
             )
             rows.add_row(escape(name), *cells)
@@ -124,12 +133,12 @@ def print_edge_frequency(to: Console, made: EdgeFrequency, names: list[str]) -> 
 
 
 def _calibration_line(made: Calibration) -> str:
-    off = f"{100 * made.before.error:.1f}"
+    off = f"Probabilities are off by {percent(made.after.error)} on average"
     if made.num_nodes == 0:
-        return f"Probabilities are off by {off} points on average; not calibrated."
+        return f"{off}; not calibrated."
     return (
-        f"Probabilities are off by {100 * made.after.error:.1f} points on average ({off} before "
-        f"calibration; T = {made.temperature:.3g} from {made.num_nodes:,} validation nodes)."
+        f"{off} ({percent(made.before.error)} before calibration; T = {made.temperature:.3g} from "
+        f"{count(made.num_nodes, 'validation node')})."
     )
 
 
@@ -144,18 +153,13 @@ def _flag_line(flag: Flag) -> str:
     line = f"Flagged as {escape(flag.class_name)} from probability {flag.value:.3g} on"
     if flag.chosen is None:
         return line
-    line += f": {flag.chosen.goal} on validation nodes ({flag.chosen.positives} positive)"
+    line += f": {flag.chosen.goal} on the validation nodes ({flag.chosen.positives:,} positive)"
     return line if flag.chosen.reached else f"{line}, which no threshold reached; the closest"
 
 
 def worth_knowing(run: Run) -> list[str]:
     """What a reader of the scores should not miss."""
-    notes, scores = [], run.evaluation
-    if scores is not None and scores.accuracy.value <= scores.majority.value:
-        notes.append(
-            "Note: this is no better than always naming the largest class "
-            f"({scores.accuracy.value:.3f} against {scores.majority.value:.3f})."
-        )
+    notes = []
     classifier = run.classifier
     architecture = classifier.architecture_
     if architecture is not None and not architecture.is_inductive(classifier.n_features_in_):
@@ -180,40 +184,35 @@ def _model_line(run: Run) -> str:
     return line
 
 
-def _scores(run: Run) -> Table:
-    evaluation = run.evaluation
-    assert evaluation is not None
-    rows = [
-        ("accuracy", evaluation.accuracy),
-        ("always the largest class", evaluation.majority),
-        ("macro-F1", evaluation.macro_f1),
-    ]
-    if evaluation.roc_auc and evaluation.average_precision:
-        rows.append((f"ROC-AUC of {evaluation.positive}", evaluation.roc_auc))
-        rows.append((f"average precision of {evaluation.positive}", evaluation.average_precision))
-        for k, scored in (evaluation.precision_at or {}).items():
+def _scores(test: Evaluation, blind: WithoutGraph | None) -> Table:
+    rows = [("accuracy", test.accuracy)]
+    if blind:
+        rows.append(("accuracy without the graph", blind.accuracy))
+    rows += [("always the largest class", test.majority), ("macro-F1", test.macro_f1)]
+    if test.roc_auc and test.average_precision and test.chance:
+        rows.append((f"average precision of {test.positive}", test.average_precision))
+        if blind and blind.average_precision:
+            rows.append(("average precision without the graph", blind.average_precision))
+        rows.append(("average precision by chance", test.chance))
+        rows.append((f"ROC-AUC of {test.positive}", test.roc_auc))
+        for k, scored in (test.precision_at or {}).items():
             rows.append((f"precision at {k}", scored))
-    made = table("on held-out nodes", "value", "95 % interval", "n", title="Scores")
+    made = table("", "value", "95 % interval", "n", title=f"Scores of {escape(measured(test))}")
     for name, scored in rows:
         made.add_row(escape(name), *_cells(scored))
     return made
 
 
-def _per_class(run: Run) -> Table:
-    evaluation = run.evaluation
-    assert evaluation is not None
+def _per_class(test: Evaluation) -> Table:
     heads = ("precision", "95 % interval", "n", "recall", "95 % interval", "n")
     made = table("class", *heads, title="Per class")
-    for name in evaluation.precision:
-        precision, recall = evaluation.precision[name], evaluation.recall[name]
-        made.add_row(escape(name), *_cells(precision), *_cells(recall))
+    for name in test.precision:
+        made.add_row(escape(name), *_cells(test.precision[name]), *_cells(test.recall[name]))
     return made
 
 
 def _cells(scored: Scored) -> tuple[str, str, str]:
-    if np.isnan(scored.value):
-        return "–", "–", str(scored.n)
-    return f"{scored.value:.3f}", f"{scored.low:.3f} – {scored.high:.3f}", f"{scored.n:,}"
+    return percent(scored.value), between(scored.low, scored.high), f"{scored.n:,}"
 
 
 def print_stats(stats: Stats) -> None:
@@ -232,8 +231,12 @@ def print_stats(stats: Stats) -> None:
         ("labelled nodes", f"{stats.labelled:,}"),
     ]
     if stats.class_names:
-        rows.append(("homophily ratio h", _ratio(stats.homophily_ratio())))
-        rows.append(("h with self-loops", _ratio(stats.homophily_ratio(self_loops=True))))
+        numbers = stats.weighted and stats.class_edge_numbers is not None
+        for by_weight in (False, True) if numbers else (True,):
+            by = f", by {'weight' if by_weight else 'edges'}" if stats.weighted else ""
+            for self_loops, name in ((False, "homophily ratio h"), (True, "h with self-loops")):
+                h = stats.homophily_ratio(self_loops=self_loops, by_weight=by_weight)
+                rows.append((f"{name}{by}", _ratio(h)))
     for name, value in rows:
         made.add_row(name, value)
     show(to, made)
@@ -242,15 +245,15 @@ def print_stats(stats: Stats) -> None:
         return
     names = list(stats.class_names)
     sizes = table("class", "labelled nodes", title="Classes")
-    for name, count in zip(names, stats.class_sizes, strict=True):
-        sizes.add_row(escape(name), f"{count:,}")
+    for name, size in zip(names, stats.class_sizes, strict=True):
+        sizes.add_row(escape(name), f"{size:,}")
     show(to, sizes)
-    title = "H: of the edges of a class (row), the share that leads to each class (column)"
-    show(to, matrix_table(title, stats.compatibility_matrix(), names))
+    title = f"H: {matrix_title(stats.weighted)}"
+    show(to, share_table(title, stats.compatibility_matrix(), names))
 
 
 def _ratio(h: float) -> str:
-    return "none: no edge joins two labelled nodes" if np.isnan(h) else f"{h:.3f}"
+    return "none: no edge joins two labelled nodes" if np.isnan(h) else ratio(h)
 
 
 def print_demo(demo: Demo, picture: Path, report: Path) -> None:
@@ -271,11 +274,11 @@ def print_demo(demo: Demo, picture: Path, report: Path) -> None:
         "Found by CPGNN": demo.found,
     }
     side_by_side = Table.grid(padding=(0, 3))
-    side_by_side.add_row(*(percent_table(title, H, names) for title, H in matrices.items()))
+    side_by_side.add_row(*(narrow_table(title, H, names) for title, H in matrices.items()))
     show(to, side_by_side)
     to.print(
-        "Which classes connect: percent of the edges of a class that lead to each class. "
-        f"Mean error per cell: {compatibility_error(demo.initial, demo.true):.3f} at the start, "
+        "Which classes connect: percent of the edges of a class that lead to each class. Off by "
+        f"{compatibility_error(demo.initial, demo.true):.3f} per cell on average at the start, by "
         f"{compatibility_error(demo.found, demo.true):.3f} in the end."
     )
     to.print(f"Picture: {escape(str(picture))}, report: {escape(str(report))}")

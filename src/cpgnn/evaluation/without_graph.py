@@ -10,7 +10,13 @@ import torch
 
 from cpgnn.architecture import Architecture
 from cpgnn.engine.loop import Observer
-from cpgnn.evaluation.metrics import Scored, difference, share
+from cpgnn.evaluation.metrics import (
+    Scored,
+    difference,
+    gain_in_average_precision,
+    rank_scores,
+    share,
+)
 from cpgnn.graph import Graph
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
@@ -19,19 +25,56 @@ from cpgnn.training import train
 
 @dataclass(frozen=True)
 class WithoutGraph:
-    """Test accuracy of the MLP, and how much more the model with the graph gets right."""
+    """Scores of the MLP, and how much better the model with the graph is on the same nodes."""
 
     accuracy: Scored
     gain: Scored
+    """In accuracy."""
+    average_precision: Scored | None = None
+    average_precision_gain: Scored | None = None
+    precision_at: dict[int, Scored] | None = None
+    threshold: dict[str, Scored] | None = None
+    """Precision and recall at a threshold chosen as the model's own is."""
 
     @classmethod
-    def of(cls, blind: np.ndarray, P: np.ndarray, labels: np.ndarray) -> WithoutGraph:
-        """From the probabilities [t, c] of both on the test nodes, and their labels [t]."""
-        right, other = P.argmax(axis=1) == labels, blind.argmax(axis=1) == labels
-        return cls(share(int(other.sum()), len(labels)), difference(right, other))
+    def of(
+        cls,
+        blind: np.ndarray,
+        P: np.ndarray,
+        labels: np.ndarray,
+        *,
+        positive: int | None = None,
+        threshold: dict[str, Scored] | None = None,
+    ) -> WithoutGraph:
+        """From the probabilities of both, [t, c] or [repeats, t, c], and the labels [t]."""
+        right, other = P.argmax(axis=-1) == labels, blind.argmax(axis=-1) == labels
+        accuracy, gain = (
+            share(float(other.mean() * len(labels)), len(labels)),
+            difference(right, other),
+        )
+        if positive is None or not 0 < (labels == positive).sum() < len(labels):
+            return cls(accuracy, gain)
+        ours, theirs = (np.atleast_2d(p[..., positive]) for p in (P, blind))
+        ranking = rank_scores(theirs, labels == positive)
+        return cls(
+            accuracy,
+            gain,
+            ranking["average_precision"],
+            gain_in_average_precision(ours, theirs, labels == positive),
+            ranking["precision_at"],
+            threshold,
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        return {"accuracy": self.accuracy.as_dict(), "gain": self.gain.as_dict()}
+        made: dict[str, Any] = {"accuracy": self.accuracy.as_dict(), "gain": self.gain.as_dict()}
+        if self.average_precision and self.average_precision_gain:
+            made["average_precision"] = self.average_precision.as_dict()
+            made["average_precision_gain"] = self.average_precision_gain.as_dict()
+        for name in ("precision_at", "threshold"):
+            scores: dict[Any, Scored] | None = getattr(self, name)
+            if scores is not None:
+                made[name] = {key: scored.as_dict() for key, scored in scores.items()}
+        return made
 
 
 def graph_blind_proba(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,18 +66,22 @@ class Explanation:
     """ "mlp", "cheby", "link" or "custom"."""
     num_layers: int
     normalization: Matrix
+    favoured: int | None = None
+    """The class that terms speak for or against, where it is not the most probable one."""
 
     def __len__(self) -> int:
         return len(self.node_ids)
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """The most probable class of every node, as an index, [s]."""
+        """The most probable class of every node (or the one favoured), as an index, [s]."""
+        if self.favoured is not None:
+            return np.full(len(self), self.favoured)
         return self.probabilities.argmax(axis=1)
 
     @cached_property
     def runner_up(self) -> np.ndarray:
-        """The second most probable class, as an index, [s]."""
+        """The most probable one of the other classes, as an index, [s]."""
         rest = self.probabilities.copy()
         rest[np.arange(len(rest)), self.predicted] = -1
         return rest.argmax(axis=1)
@@ -99,6 +103,10 @@ class Explanation:
         """|total - logits| of every node, relative to max(1, its largest |logit|), [s]."""
         scale = np.abs(self.logits).max(axis=1).clip(min=1.0)
         return np.abs(self.total - self.logits).max(axis=1) / scale
+
+    def in_favour_of(self, target: int) -> Explanation:
+        """What speaks for this class (an index), be it the most probable one or not."""
+        return replace(self, favoured=target)
 
     def of(self, i: int) -> slice:
         """Rows of the arrays over neighbours that belong to the i-th node."""

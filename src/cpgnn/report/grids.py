@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MANY = 8
-"""From this many classes on, cells hold one number and headers stand upright."""
+from cpgnn.engine.text import count
+from cpgnn.evaluation.intervals import EdgeFrequency
+from cpgnn.formatting import between, edges_lead, percent, quoted, whole_percent
+
+FEW, MANY = 3, 8
+"""Up to FEW classes, two matrices stand side by side; beyond MANY, headers stand upright."""
 
 
 @dataclass(frozen=True)
@@ -18,80 +22,84 @@ class Cell:
     text: str
     small: str
     shade: float
-    title: str = ""
+    title: str
 
 
 @dataclass(frozen=True)
 class Grid:
     """A matrix with names; `text` says in words what stands out."""
 
-    title: str
+    caption: str
     text: str
-    rows_are: str
-    columns_are: str
+    corner: str
     names: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
     @property
-    def many(self) -> bool:
-        return len(self.names) > MANY
+    def size(self) -> str:
+        return "few" if len(self.names) <= FEW else "many" if len(self.names) > MANY else ""
 
 
 def share_grid(
-    title: str,
-    H: np.ndarray,
+    caption: str,
+    H: np.ndarray | EdgeFrequency,
     names: tuple[str, ...],
-    low: np.ndarray | None = None,
-    high: np.ndarray | None = None,
-    evidence: np.ndarray | None = None,
+    *,
+    weighted: bool = False,
 ) -> Grid:
-    """Shares in percent with their intervals; rows without `evidence` [c] are marked as such."""
-    top = max(float(np.nan_to_num(H).max(initial=0.0)), 1e-9)
+    """Where edges lead, in percent; with intervals, and rows without evidence marked, if known."""
+    made = H if isinstance(H, EdgeFrequency) else None
+    F = made.share if made else np.asarray(H)
+    top = max(float(np.nan_to_num(F).max(initial=0.0)), 1e-9)
 
     def cell(i: int, j: int) -> Cell:
-        if np.isnan(H[i, j]):
-            return Cell("–", "", 0.0, f"{names[i]} to {names[j]}: no edge is known")
-        says = f"{names[i]} to {names[j]}: {H[i, j]:.1%}"
-        if evidence is not None and not evidence[i]:
-            unseen = f"{says} by predictions alone, no labelled edge"
-            return Cell(f"{100 * H[i, j]:.0f}?", "no evidence", float(H[i, j]) / top, unseen)
-        if low is None or high is None or np.isnan(low[i, j]):
-            return Cell(f"{100 * H[i, j]:.0f}", "", float(H[i, j]) / top, says)
-        between = f"{100 * low[i, j]:.0f}–{100 * high[i, j]:.0f}"
-        says += f", 90 % interval {low[i, j]:.1%} to {high[i, j]:.1%}"
-        return Cell(f"{100 * H[i, j]:.0f}", between, float(H[i, j]) / top, says)
+        says, text, shade = f"{names[i]} to {names[j]}", f"{100 * F[i, j]:.0f}", F[i, j] / top
+        if np.isnan(F[i, j]):
+            return Cell("–", "", 0.0, f"{says}: no edge is known")
+        says += f": {percent(F[i, j])}"
+        if made and not made.evidence[i]:
+            alone = f"{says} by predictions alone, no labelled edge"
+            return Cell(f"{text}?", "no evidence", shade, alone)
+        if not made or np.isnan(made.low[i, j]):
+            return Cell(text, "", shade, says)
+        low, high = made.low[i, j], made.high[i, j]
+        says += f", {percent(made.confidence, 0)} interval {between(low, high)}"
+        return Cell(text, between(low, high, 0).removesuffix(" %"), shade, says)
 
-    return Grid(title, in_words(H, names), "edges of", "lead to", names, _cells(len(names), cell))
+    words = in_words(F, names, weighted)
+    return Grid(caption, words, "from ↓ to →", names, _cells(len(names), cell))
 
 
-def confusion_grid(C: np.ndarray, names: tuple[str, ...]) -> Grid:
+def confusion_grid(C: np.ndarray, names: tuple[str, ...], caption: str) -> Grid:
     """Counts, shaded by their share of the row."""
     total = C.sum(axis=1, keepdims=True)
     share = np.divide(C, total, out=np.zeros(C.shape), where=total > 0)
 
     def cell(i: int, j: int) -> Cell:
-        says = f"{C[i, j]:,} of {total[i, 0]:,} {names[i]} nodes were called {names[j]}"
-        small = f"{100 * share[i, j]:.0f} %" if total[i, 0] else ""
-        return Cell(f"{C[i, j]:,}", small, float(share[i, j]), says)
+        says = f"{_number(C[i, j])} of {_number(total[i, 0])} {names[i]} nodes called {names[j]}"
+        small = percent(share[i, j], 0) if total[i, 0] else ""
+        return Cell(_number(C[i, j]), small, float(share[i, j]), says)
 
     wrong = np.where(np.eye(len(C), dtype=bool), -1, C)
     i, j = np.unravel_index(wrong.argmax(), C.shape)
-    text = "No held-out node was given a wrong class."
+    text = "None of these nodes was given a wrong class."
     if wrong[i, j] > 0:
+        labelled = count(round(total[i, 0]), "node")
         text = (
-            f"The most frequent mistake: {C[i, j]:,} of {total[i, 0]:,} nodes labelled "
-            f"{quoted(names[i])} were called {quoted(names[j])}."
+            f"The most frequent mistake: {_number(C[i, j])} of {labelled} labelled "
+            f"{quoted(names[i])} {'was' if C[i, j] == 1 else 'were'} called {quoted(names[j])}."
         )
-    return Grid("Confusion matrix", text, "label", "called", names, _cells(len(names), cell))
+    return Grid(caption, text, "label ↓ called →", names, _cells(len(names), cell))
 
 
-def quoted(name: str) -> str:
-    """A name in quotation marks, cut where it would fill a line."""
-    return f"“{name if len(name) <= 40 else name[:39] + '…'}”"
+def _number(nodes: float) -> str:
+    """A count, or the mean of some over repeats."""
+    return f"{nodes:,.0f}" if nodes == round(nodes) else f"{nodes:,.1f}"
 
 
-def in_words(H: np.ndarray, names: tuple[str, ...]) -> str:
+def in_words(H: np.ndarray, names: tuple[str, ...], weighted: bool = False) -> str:
     """The strongest cell of every row, in a sentence; of at most six rows."""
+    what, lead = edges_lead(weighted)
     parts = []
     for i, row in enumerate(H[:6]):
         if np.isnan(row).all():
@@ -99,7 +107,7 @@ def in_words(H: np.ndarray, names: tuple[str, ...]) -> str:
             continue
         j = int(np.nanargmax(row))
         to = quoted(names[j]) + (" itself" if i == j else "")
-        parts.append(f"{100 * row[j]:.0f} % of the edges of {quoted(names[i])} lead to {to}")
+        parts.append(f"{whole_percent(row[j])} of the {what} of {quoted(names[i])} {lead} to {to}")
     text = "; ".join(parts)
     return text[:1].upper() + text[1:] + ("; and so on." if len(H) > 6 else ".")
 

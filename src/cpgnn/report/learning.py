@@ -48,10 +48,11 @@ def learning_charts(
         if len(known) > 1:
             charts.append(
                 drawn(
-                    "Distance of the matrix from the true one",
-                    f"Mean distance per cell, from {known[0]:.3f} to {known[-1]:.3f}. All labels "
-                    "are known here, so the truth can be drawn; it was not used.",
-                    [Series("error of H", "a", epochs, error)],
+                    "Distance of the matrix of propagation from the truth",
+                    f"Per cell on average, from {known[0]:.3f} to {known[-1]:.3f}; both matrices "
+                    "doubly stochastic. All labels are known here, so the truth can be drawn; it "
+                    "was not used.",
+                    [Series("distance", "a", epochs, error)],
                 )
             )
     return tuple(charts)

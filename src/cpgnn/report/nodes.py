@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cpgnn.errors import InputError
-from cpgnn.explanation.sentences import sentences
 from cpgnn.report.packing import packed, packed_texts, quantised, smallest_index
+from cpgnn.report.suspects import reasons
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
@@ -130,14 +129,8 @@ def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) ->
         neighbours=neighbours,
         degree=np.diff(explanation.pointer),
         terms=terms,
-        words=[_reasons(explanation, i) for i in range(len(shown))],
+        words=[reasons(explanation, i) for i in range(len(shown))],
     )
-
-
-def _reasons(explanation: Explanation, i: int) -> str:
-    """Its sentences without the first ones, on class and label: the page says these itself."""
-    said = 1 + int(explanation.labels[i] >= 0)
-    return " ".join(islice(sentences(explanation, i), said, None))
 
 
 def strongest(of: Explanation, top: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@
   const query = document.getElementById("query"), matches = document.getElementById("matches");
   const result = document.getElementById("result");
   const types = { Uint8Array, Uint16Array, Int16Array, Uint32Array, Float32Array };
-  const parts = ["", "used for training", "used to choose the epoch", "held out"];
   const SUGGESTED = 12;
 
   const make = (tag, properties = {}, ...children) => {
@@ -64,8 +63,8 @@
   const terms = (table, row) => {
     const width = nodes.top + 3, start = row * width, scale = table.scale[row];
     const value = (k) => table.terms[start + k] * scale;
-    const lines = [["its own prior", "", value(0)]];
-    if (data.layers > 1) lines.push(["itself, echoed by its neighbours", "", value(1)]);
+    const lines = [[data.own, "", value(0)]];
+    if (data.layers > 1) lines.push([data.echo, "", value(1)]);
     let listed = 0;
     for (let k = 0; k < nodes.top; k++) {
       const neighbour = table.neighbours[row * nodes.top + k];
@@ -103,7 +102,7 @@
   const show = (table, row) => {
     const id = table.ids[row], best = classes[table.classes[row * nodes.perNode]];
     const label = table.label[row] ? classes[table.label[row] - 1] : null;
-    const facts = label === null ? "no label" : `label: ${label} (${parts[table.part[row]] || "not used"})`;
+    const facts = label === null ? "no label" : `label: ${label} (${data.uses[table.part[row]] || "not used"})`;
     query.value = id;
     result.replaceChildren(
       make("h3", {}, id, " is ", make("em", {}, best)),

@@ -8,8 +8,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from cpgnn.engine.text import count
+from cpgnn.formatting import between, percent, probability
 from cpgnn.report.packing import script_json
 
 if TYPE_CHECKING:
@@ -33,8 +35,19 @@ def render(contents: Contents) -> str:
         script=Markup(script),
         script_hash=digest,
         style=Markup(_asset("page.css")),
+        percent=percent,
+        between=between,
+        probability=probability,
+        count=count,
+        emphasised=emphasised,
     )
     return page.lstrip()
+
+
+def emphasised(words: str) -> Markup:
+    """Sentences with their *names* in italics; everything else is escaped."""
+    pieces = (str(escape(piece)) for piece in words.split("*"))
+    return Markup("".join(f"<em>{p}</em>" if i % 2 else p for i, p in enumerate(pieces)))
 
 
 def _asset(name: str) -> str:

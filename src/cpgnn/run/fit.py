@@ -8,20 +8,23 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from cpgnn.check.finding import Finding
+from cpgnn.check.structure import edge_rows
 from cpgnn.classifier import Begin, CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import NumericalNotice, advise, must_be, wrong_value
-from cpgnn.evaluation.calibration import Calibration
-from cpgnn.evaluation.metrics import evaluate
-from cpgnn.evaluation.thresholds import Goal, check_flaggable, choose_flag
-from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
+from cpgnn.evaluation.metrics import rare_class
+from cpgnn.evaluation.thresholds import Goal, check_flaggable
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix
 from cpgnn.io import LoadedGraph
+from cpgnn.run.measure import Wanted, measure
 from cpgnn.run.run import Run
 from cpgnn.splits import Split, stratified_split
 
+MOST_ROWS = 2_000_000
+"""Rows of an edge file that are looked through for the report: half a second."""
 NO_NODES = np.empty(0, dtype=np.int64)
 
 
@@ -38,27 +41,23 @@ def train_run(
 ) -> Run:
     """`fit_run` but for the writing; `scaler` as in `CPGNNClassifier.fit`."""
     graph = loaded.graph
+    edge_findings: tuple[Finding, ...] = ()
+    if loaded.rows is not None and loaded.rows.shape[1] <= MOST_ROWS:
+        edge_findings = tuple(edge_rows(graph, loaded.rows))
     split = choose_split(loaded, test=test, validation=classifier.validation, seed=classifier.seed)
     target = _positive_class(graph, positive)
-    ranked = None if target is None else graph.class_names[target]
     if goal is not None:
         check_flaggable(graph, split, target)
-    # A refit trains once, on known labels: so must what it repeats.
-    twice = classifier.self_training and not refit
-    fitted = clone(classifier).set_params(positive=ranked, self_training=twice)
-    fitted.fit(graph, split=split, scaler=scaler, begin=begin)
-    own = fitted.prediction()
-    P, y = own.probabilities, graph.labels
-    evaluation = calibration = flag = None
-    if len(split.test):
-        names = [str(name) for name in graph.class_names]
-        evaluation = evaluate(P[split.test], y[split.test], names, positive=target)
-        calibration = Calibration.of(
-            own.logits[split.test], y[split.test], own.temperature, len(fitted.calibration_)
-        )
-    if goal is not None and target is not None:
-        flag = choose_flag(P[:, target], y == target, split, str(ranked), goal)
-    blind = _without_graph(fitted, begin)
+    # The only rare class of several is looked for in the report, not in training.
+    ranked = target if positive is not None or graph.num_classes == 2 else None
+    classifier = clone(classifier).set_params(
+        positive=None if ranked is None else graph.class_names[ranked],
+        # A refit trains once, on known labels: so must what it repeats.
+        self_training=classifier.self_training and not refit,
+    )
+    fitted = classifier.fit(graph, split=split, scaler=scaler, begin=begin)
+    wanted = Wanted(target, positive is not None, goal)
+    found = measure(fitted, wanted, drawn=loaded.split is None, begin=begin)
     return Run(
         classifier=refitted(fitted, begin) if refit else fitted,
         split=split,
@@ -68,10 +67,11 @@ def train_run(
         kept=fitted.kept_,
         trials=fitted.trials_,
         history=history(fitted),
-        evaluation=evaluation,
-        without_graph=blind,
-        calibration=calibration,
-        flag=flag,
+        evaluation=found.evaluation,
+        without_graph=found.without_graph,
+        calibration=found.calibration,
+        flag=found.flag,
+        edge_findings=edge_findings,
         columns=None if loaded.columns is None else loaded.columns.with_medians_of(graph.features),
         measured=fitted,
     )
@@ -110,24 +110,6 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
         drawn = stratified_split(known, validation=validation, seed=seed)
         train, val = drawn.train, drawn.val
     return Split(train, val, held_out)
-
-
-def _without_graph(fitted: CPGNNClassifier, begin: Begin | None) -> WithoutGraph | None:
-    """The graph-blind MLP on the same test nodes; none without test labels or features."""
-    own, split, settings = fitted.prediction(), fitted.split_, fitted.settings_
-    if own.graph.features is None or len(split.test) == 0 or settings.pretrain_epochs == 0:
-        return None
-    blind = graph_blind_proba(
-        own.scaled,
-        split,
-        settings,
-        hidden=fitted.hidden,
-        dropout=fitted.dropout,
-        seed=fitted.seed,
-        observe=begin("without the graph", settings.pretrain_epochs) if begin else None,
-    )
-    y = own.graph.labels[split.test]
-    return WithoutGraph.of(blind[split.test], own.probabilities[split.test], y)
 
 
 def history(classifier: CPGNNClassifier) -> pd.DataFrame:
@@ -173,9 +155,8 @@ def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassi
 
 def _positive_class(graph: Graph, positive: str | None) -> int | None:
     names = [str(name) for name in graph.class_names]
-    if positive is None:  # of two classes the rarer one is what people look for
-        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=len(names))
-        return int(counts.argmin()) if len(names) == 2 else None
+    if positive is None:
+        return rare_class(np.bincount(graph.labels[graph.labels >= 0], minlength=len(names)))
     if positive not in names:
         raise wrong_value("positive", f"be one of the classes {', '.join(names)}", repr(positive))
     return names.index(positive)

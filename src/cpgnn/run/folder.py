@@ -114,6 +114,7 @@ def _opened(folder: Path) -> Run:
         without_graph=metrics.without_graph,
         calibration=calibration.made() if calibration else None,
         flag=metrics.flag.made() if metrics.flag else flag,
+        edge_findings=metrics.edge_findings,
         columns=columns,
         measured=None if config.refit else classifier,
     )
@@ -271,4 +272,5 @@ def summary(run: Run) -> dict[str, Any]:
         "edge_frequency": classifier.edge_frequency_interval_.as_dict(),
         "calibration": None if run.calibration is None else run.calibration.as_dict(),
         "flag": None if run.flag is None else run.flag.as_dict(),
+        "edge_findings": [finding.to_dict() for finding in run.edge_findings],
     }

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from cpgnn.architecture import Architecture
+from cpgnn.check.finding import Finding
 from cpgnn.engine.records import Count, EpochRecord, Number, Record, Share
 from cpgnn.evaluation.calibration import Calibration, Reliability
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored, whole
@@ -168,6 +169,7 @@ class MetricsRecord(Record):
     edge_frequency: FrequencyRecord | None = None
     calibration: CalibrationRecord | None = None
     flag: FlagRecord | None = None
+    edge_findings: tuple[Finding, ...] = ()
 
 
 def square(rows: tuple[tuple[Any, ...], ...], size: int, name: str) -> None:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from cpgnn.check.finding import Finding
 from cpgnn.classifier import CPGNNClassifier, Prediction
 from cpgnn.engine.loop import Epoch
 from cpgnn.errors import must_be
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.metrics import Evaluation
 from cpgnn.evaluation.thresholds import Flag
+from cpgnn.evaluation.verdict import Verdict, judge
 from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.graph import Graph
 from cpgnn.io import FeatureColumns
@@ -42,6 +44,8 @@ class Run:
     calibration: Calibration | None = None
     """Probabilities of the test nodes before and after the temperature."""
     flag: Flag | None = None
+    edge_findings: tuple[Finding, ...] = ()
+    """What the rows of the edge file told; the graph does not know them any more."""
     columns: FeatureColumns | None = None
     """How the feature file was read, so that a later one is read alike."""
     measured: CPGNNClassifier | None = None
@@ -59,6 +63,12 @@ class Run:
     def prediction(self) -> Prediction:
         """What the model says about the fitted graph; computed once."""
         return self.classifier.prediction()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the classes can be relied on, and whether the graph helps."""
+        has_features = bool(self.classifier.n_features_in_)
+        return judge(self.evaluation, self.without_graph, self.flag, has_features=has_features)
 
     @property
     def class_names(self) -> list[str]:

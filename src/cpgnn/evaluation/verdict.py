@@ -1,0 +1,180 @@
+"""The first thing to know about a run: can it be relied on, and does the graph help?
+
+One judgement for terminal and page. Intervals decide, never values alone, and few nodes decide
+nothing. A class that was asked for, or is rare, is judged by how well it is found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cpgnn.engine.text import count
+from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored
+from cpgnn.evaluation.thresholds import Flag
+from cpgnn.evaluation.without_graph import WithoutGraph
+from cpgnn.formatting import between, percent, quoted
+
+FEWEST, FEWEST_POSITIVES = 30, 5
+"""Nodes, and nodes of the class that is looked for, below which no verdict is good or bad."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """In one word, in one sentence, and why."""
+
+    word: Literal["good", "unclear", "bad", "unknown"]
+    headline: str
+    reasons: tuple[str, ...] = ()
+
+
+def judge(
+    test: Evaluation | None,
+    blind: WithoutGraph | None = None,
+    flag: Flag | None = None,
+    *,
+    has_features: bool = True,
+) -> Verdict:
+    """What the scores of a model, and of one without the graph, amount to."""
+    if test is None:
+        headline = "No labels were held out, so nothing here says how often the classes are right."
+        return Verdict("unknown", headline, ("Fit with --test 0.2 to find out.",))
+    if test.by_ranking:
+        return _judge_ranking(test, blind, flag, has_features)
+    if test.accuracy.n < FEWEST:
+        headline = f"Too few nodes to tell: {measured(test)}."
+        return Verdict("unclear", headline, (*_no_better(test), *_weakest(test)))
+    if test.over_majority.low <= 0:
+        headline = (
+            "Do not rely on these classes: they are not clearly better than always naming the "
+            "largest class."
+        )
+        advice = (
+            "More labels, other features or more edges may help; see what is known of the data."
+        )
+        return Verdict("bad", headline, (advice, *_weakest(test)))
+    if blind is None:
+        headline = "Better than always naming the largest class."
+        return Verdict("good", headline, (_not_compared(has_features), *_weakest(test)))
+    return _graph("", _points(blind.gain, "accuracy"), blind.gain, _weakest(test))
+
+
+def measured(test: Evaluation) -> str:
+    """ "1 held-out node", "48 held-out nodes", or how the cross-validation was done."""
+    if test.measured_on == HELD_OUT:
+        return count(test.accuracy.n, "held-out node")
+    return f"{test.accuracy.n:,} {test.measured_on}"
+
+
+def times_chance(test: Evaluation) -> str:
+    """ "59 times chance"."""
+    if test.average_precision is None or test.chance is None or not test.chance.value:
+        return ""
+    times = test.average_precision.value / test.chance.value
+    return f"{times:.0f} times chance" if times >= 9.95 else f"{times:.1f} times chance"
+
+
+def _judge_ranking(
+    test: Evaluation, blind: WithoutGraph | None, flag: Flag | None, has_features: bool
+) -> Verdict:
+    ap, chance, name = test.average_precision, test.chance, quoted(test.positive)
+    assert ap is not None
+    assert chance is not None
+    facts = (_ranking(test), *_flagged(flag, blind), _accuracy_says_little(test))
+    if ap.n < FEWEST_POSITIVES:
+        are = "node is" if ap.n == 1 else "nodes are"
+        headline = f"Too few nodes to tell: only {ap.n:,} {are} {name}."
+        return Verdict("unclear", headline, facts)
+    if ap.low <= chance.high:
+        headline = f"Do not rely on this ranking: it finds {name} not clearly better than chance."
+        return Verdict("bad", headline, facts)
+    gain = None if blind is None else blind.average_precision_gain
+    if gain is None:
+        headline = f"It finds {name} far better than chance: {times_chance(test)}."
+        return Verdict("good", headline, (_not_compared(has_features), *facts))
+    return _graph(f" to find {name}", _points(gain, "average precision"), gain, facts)
+
+
+def _graph(what: str, between: str, gain: Scored, more: tuple[str, ...]) -> Verdict:
+    """Does the graph help (to find a class)?"""
+    if gain.low > 0:
+        return Verdict("good", f"The graph helps{what}.", (between, *more))
+    if gain.high < 0:
+        advice = "The features alone are the better model here."
+        return Verdict("bad", "The graph does harm.", (between, advice, *more))
+    helps = f" whether the graph helps{what}" if what else ""
+    headline = f"It is not clear{helps}." if what else "The graph makes no clear difference."
+    return Verdict("unclear", headline, (between, *more))
+
+
+def _points(gain: Scored, score: str) -> str:
+    return (
+        f"With the graph, {score} is {abs(100 * gain.value):.1f} points "
+        f"{'higher' if gain.value >= 0 else 'lower'} than with the same features without it "
+        f"(95 % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f}, on the same nodes)."
+    )
+
+
+def _not_compared(has_features: bool) -> str:
+    if has_features:
+        return "This run was not compared with a model without the graph."
+    return "There are no features, so there is no model without the graph to compare with."
+
+
+def _ranking(test: Evaluation) -> str:
+    ap, chance = test.average_precision, test.chance
+    assert ap is not None
+    assert chance is not None
+    text = (
+        f"Average precision is {percent(ap.value)} (95 % interval {between(ap.low, ap.high)}), "
+        f"{times_chance(test)} ({percent(chance.value)})"
+    )
+    at = (test.precision_at or {}).get(ap.n)
+    if at is None:
+        return f"{text}."
+    first = "the node ranked first" if ap.n == 1 else f"the {ap.n:,} nodes ranked first"
+    return f"{text}; of {first}, {percent(at.value)} are {quoted(test.positive)}."
+
+
+def _flagged(flag: Flag | None, blind: WithoutGraph | None) -> tuple[str, ...]:
+    if flag is None or flag.test is None:
+        return ()
+    name, recall, precision = quoted(flag.class_name), flag.test["recall"], flag.test["precision"]
+    text = (
+        f"Flagged from probability {flag.value:.3g} on: that finds {percent(recall.value)} of the "
+        f"{name} nodes (95 % interval {between(recall.low, recall.high)})"
+    )
+    if precision.n:
+        text += f", and {percent(precision.value)} of the flagged nodes are {name}"
+    if blind is not None and blind.threshold is not None:
+        text += f"; without the graph, {percent(blind.threshold['recall'].value)} are found"
+    return (f"{text}.",)
+
+
+def _accuracy_says_little(test: Evaluation) -> str:
+    return (
+        f"Accuracy ({percent(test.accuracy.value)}) says little here: always naming the largest "
+        f"class gives {percent(test.majority.value)}."
+    )
+
+
+def _no_better(test: Evaluation) -> tuple[str, ...]:
+    if test.over_majority.value > 0:
+        return ()
+    return (
+        f"On these it is no better than always naming the largest class "
+        f"({percent(test.accuracy.value)} against {percent(test.majority.value)}).",
+    )
+
+
+def _weakest(test: Evaluation) -> tuple[str, ...]:
+    """A warning about the class that is found least often, if it is missed more often than not."""
+    known = {name: recall for name, recall in test.recall.items() if recall.n}
+    name = min(known, key=lambda name: known[name].value)
+    recall = known[name]
+    if recall.value >= 0.5:
+        return ()
+    return (
+        f"Careful with {quoted(name)}: of {count(recall.n, 'node')} with this label, "
+        f"{percent(recall.value)} are found (95 % interval {between(recall.low, recall.high)}).",
+    )

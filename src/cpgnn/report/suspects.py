@@ -1,0 +1,136 @@
+"""Nodes to look at: the most and least certain, or the suspects where one class is looked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpgnn.engine.text import count
+from cpgnn.errors import InputError
+from cpgnn.explanation.contributions import explain
+from cpgnn.explanation.explanation import Explanation
+from cpgnn.explanation.sentences import sentences
+from cpgnn.formatting import quoted
+
+if TYPE_CHECKING:
+    from cpgnn.evaluation.thresholds import Flag
+    from cpgnn.run.run import Run
+
+LISTED = 8
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A node in a list: its id, its class, how probable that is, its label and the reasons."""
+
+    id: str
+    called: str
+    probability: float
+    label: str
+    why: str = ""
+    flagged: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """Nodes at both ends, or around the threshold of the class that is looked for."""
+
+    among: str
+    """Which nodes they are taken from, and how many of these are flagged."""
+    first: tuple[Listed, ...]
+    first_are: str
+    second: tuple[Listed, ...]
+    second_are: str
+    positions: np.ndarray
+    positive: str = ""
+    """The class that is looked for: then `first` are its suspects, and probabilities are its."""
+
+
+def extremes(run: Run) -> Extremes:
+    """The most and the least certain nodes; or the suspects of a class, with reasons."""
+    P, (where, among) = run.prediction.probabilities, _pool(run)
+    target = run.positive
+    searched = run.evaluation is None or run.evaluation.by_ranking
+    if target is None or not searched:
+        order = among[np.argsort(-P[among].max(axis=1), kind="stable")]
+        half = min(LISTED, len(order) // 2)
+        sure, unsure = order[:half], order[len(order) - half :][::-1]
+        first, second = (_listed(run, nodes) for nodes in (sure, unsure))
+        caption = "Least certain: look at these yourself"
+        positions = np.concatenate([sure, unsure])
+        return Extremes(f"Among {where}.", first, "Most certain", second, caption, positions)
+    name, p = run.class_names[target], P[:, target]
+    order = among[np.argsort(-p[among], kind="stable")]
+    flag = run.flag if run.flag is not None and run.flag.class_name == name else None
+    text, border = f"Among {where}.", 0.5
+    if flag is not None:
+        border, flagged = flag.value, int((p[among] >= flag.value).sum())
+        text = (
+            f"Of {count(len(among), 'node')} ({where}), {flagged:,} "
+            f"{'is' if flagged == 1 else 'are'} flagged: {quoted(name)} has a probability of at "
+            f"least {border:.3g}."
+        )
+    suspects, rest = order[:LISTED], order[LISTED:]
+    near = rest[np.argsort(np.abs(p[rest] - border), kind="stable")][:LISTED]
+    return Extremes(
+        text,
+        _listed(run, suspects, target, flag, _reasons(run, suspects, target)),
+        f"Most probably {quoted(name)}",
+        _listed(run, near, target, flag),
+        f"Closest to {border:.3g} among the others: look at these yourself",
+        np.concatenate([suspects, near]),
+        name,
+    )
+
+
+def _pool(run: Run) -> tuple[str, np.ndarray]:
+    graph = run.graph
+    pools = {
+        "nodes without a label": np.flatnonzero(graph.labels < 0),
+        "held-out nodes": run.split.test,
+        "all nodes": np.arange(graph.num_nodes),
+    }
+    enough = (name for name, pool in pools.items() if len(pool) >= 2 * LISTED)
+    where = next(enough, "all nodes")
+    return where, pools[where]
+
+
+def _listed(
+    run: Run,
+    nodes: np.ndarray,
+    target: int | None = None,
+    flag: Flag | None = None,
+    why: list[str] | None = None,
+) -> tuple[Listed, ...]:
+    P, graph, names = run.prediction.probabilities, run.graph, [*run.class_names, ""]
+    best = P[nodes].argmax(axis=1)
+    shown = best if target is None else np.full(len(nodes), target)
+    return tuple(
+        Listed(
+            str(graph.node_ids[v]),
+            names[best[i]],
+            float(P[v, shown[i]]),
+            names[graph.labels[v]],
+            why[i] if why else "",
+            flag is not None and bool(P[v, shown[i]] >= flag.value),
+        )
+        for i, v in enumerate(nodes)
+    )
+
+
+def _reasons(run: Run, nodes: np.ndarray, target: int) -> list[str] | None:
+    """Why these nodes might be of the class `target`, be it their most probable one or not."""
+    try:
+        made = explain(run.classifier, None, run.graph.node_ids.to_numpy()[nodes])
+    except InputError:  # too many walks come back to them
+        return None
+    made = made.in_favour_of(target)
+    return [reasons(made, i) for i in range(len(made))]
+
+
+def reasons(of: Explanation, i: int) -> str:
+    """Its sentences without the first ones, on class and label: the page says these itself."""
+    return " ".join(islice(sentences(of, i), 1 + int(of.labels[i] >= 0), None))

@@ -1,0 +1,132 @@
+"""What a fitted model is worth: its scores, those of a model without the graph, its threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.base import clone
+
+from cpgnn.classifier import Begin, CPGNNClassifier
+from cpgnn.engine.scaling import FeatureScaler
+from cpgnn.evaluation.calibration import Calibration
+from cpgnn.evaluation.cross_validation import FEW, CrossValidated, cross_validated
+from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, evaluate
+from cpgnn.evaluation.thresholds import Flag, Goal, choose_flag
+from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
+from cpgnn.graph import Graph
+from cpgnn.splits import Split
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was found on labels that the model has not seen; nothing where none was held out."""
+
+    evaluation: Evaluation | None = None
+    without_graph: WithoutGraph | None = None
+    calibration: Calibration | None = None
+    flag: Flag | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The class to look for, whether somebody named it, and what its threshold is for."""
+
+    positive: int | None = None
+    asked: bool = False
+    goal: Goal | None = None
+
+
+def measure(
+    fitted: CPGNNClassifier, wanted: Wanted, *, drawn: bool = False, begin: Begin | None = None
+) -> Measured:
+    """Scores on the test nodes of the split; where it was `drawn` and they are few, all labelled
+    nodes are held out in turn. A rare class gets a threshold, as does one with a goal."""
+    own, split = fitted.prediction(), fitted.split_
+    test, y = split.test, own.graph.labels
+    blind = without_graph(fitted, split, begin) if len(test) else None
+    flag = _flag(own.probabilities, own.graph, split, wanted) if wanted.goal else None
+    if not len(test):
+        return Measured(flag=flag)
+    evaluation, without = _scores(own.probabilities[test], blind, own.graph, test, wanted)
+    calibration = Calibration.of(
+        own.logits[test], y[test], own.temperature, len(fitted.calibration_)
+    )
+    if evaluation.by_ranking and flag is None:
+        flag = _flag(own.probabilities, own.graph, split, wanted)
+    if drawn and len(test) < FEW:
+        found = _cross_validated(fitted, begin)
+        if found is not None:
+            evaluation, without = _scores(
+                found.probabilities,
+                found.without_graph,
+                own.graph,
+                found.nodes,
+                wanted,
+                measured_on=str(found),
+            )
+    if flag is not None and blind is not None and without is not None:
+        other = _flag(blind, own.graph, split, wanted)
+        without = replace(without, threshold=None if other is None else other.test)
+    return Measured(evaluation, without, calibration, flag)
+
+
+def _scores(
+    P: np.ndarray,
+    blind: np.ndarray | None,
+    graph: Graph,
+    nodes: np.ndarray,
+    wanted: Wanted,
+    measured_on: str = HELD_OUT,
+) -> tuple[Evaluation, WithoutGraph | None]:
+    """From probabilities of `nodes` alone, or `blind` of all nodes."""
+    labels, names = graph.labels[nodes], [str(name) for name in graph.class_names]
+    made = evaluate(
+        P, labels, names, positive=wanted.positive, asked=wanted.asked, measured_on=measured_on
+    )
+    if blind is None:
+        return made, None
+    theirs = blind if blind.ndim == 3 else blind[nodes]
+    return made, WithoutGraph.of(theirs, P, labels, positive=wanted.positive)
+
+
+def without_graph(
+    fitted: CPGNNClassifier, split: Split, begin: Begin | None = None
+) -> np.ndarray | None:
+    """Probabilities of all nodes by the graph-blind MLP; None without features or pretraining."""
+    scaled, settings = fitted.prediction().scaled, fitted.settings_
+    if scaled.features is None or settings.pretrain_epochs == 0:
+        return None
+    return graph_blind_proba(
+        scaled,
+        split,
+        settings,
+        hidden=fitted.hidden,
+        dropout=fitted.dropout,
+        seed=fitted.seed,
+        observe=begin("without the graph", settings.pretrain_epochs) if begin else None,
+    )
+
+
+def _flag(P: np.ndarray, graph: Graph, split: Split, wanted: Wanted) -> Flag | None:
+    """The threshold that the validation nodes choose; None where they show no positive node."""
+    target = wanted.positive
+    hit = graph.labels == target
+    if target is None or not hit[split.val].any():
+        return None
+    name = str(graph.class_names[target])
+    return choose_flag(P[:, target], hit, split, name, wanted.goal or Goal())
+
+
+def _cross_validated(fitted: CPGNNClassifier, begin: Begin | None) -> CrossValidated | None:
+    """The whole fit, choice of the model and all, once for each fold."""
+    graph = fitted.graph_
+
+    def predict(split: Split) -> tuple[np.ndarray, np.ndarray | None]:
+        scaler: FeatureScaler = fitted.scaler_
+        again = clone(fitted).fit(graph, split=split, scaler=scaler)
+        return again.prediction().probabilities, without_graph(again, split)
+
+    if begin is not None:
+        begin("cross-validation", 1)
+    return cross_validated(graph.labels, predict, validation=fitted.validation, seed=fitted.seed)
