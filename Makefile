@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 TEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 .PHONY: help setup setup-dev demo test test-slow java chromium lint docs pictures wheel bench \
-	clean reproduce reproduce-quick results-docs
+	clean reproduce reproduce-quick results-docs commands-docs
 
 help:
 	@echo "make demo       set up and run the built-in example (under a minute once installed)"
@@ -100,6 +100,10 @@ reproduce-quick: setup-dev
 # The tables and figures of the docs, from results/.
 results-docs: setup-dev
 	$(BIN)/python scripts/paper/results_docs.py
+
+# docs/commands.md, from the options of the commands.
+commands-docs: setup-dev
+	$(BIN)/python scripts/commands_docs.py
 
 clean:
 	rm -rf $(VENV) build site demo
