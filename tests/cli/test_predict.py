@@ -159,3 +159,76 @@ def test_categories_and_medians_are_those_of_the_fit(cpgnn, files):
     assert done.code == 0
     assert "2 cells of column 'size' hold a value that the model was not fitted with" in done.err
     assert "('tiny', 'vast')" in done.err
+
+
+def lines(path, *rows):
+    path.write_text("\n".join(rows) + "\n")
+
+
+def test_later_edges_are_added_to_the_fitted_graph(cpgnn, files):
+    """One later edge between known nodes: as if the fit's file had had it, and nothing else."""
+    fitted(cpgnn)
+    lines(files / "more.csv", "source,target", "001,new1", "003,005")
+    features = (files / "features.csv").read_text().splitlines()
+    lines(files / "more_features.csv", features[0], features[2].replace("001,", "new1,", 1))
+    more = ("predict", "run", "more.csv", "--features", "more_features.csv", "--out")
+    done = cpgnn(*more, "some.csv")
+    assert done.code == 0, done.err
+    assert "1 new node and 2 new edges were added to the 80 nodes" in done.err
+    assert "Of 3 known nodes in the later files, 0 took the features given there and 3" in done.err
+    some = pd.read_csv("some.csv", dtype={"id": str}).set_index("id")
+    assert set(some.index) == {"001", "003", "005", "new1"}
+    assert cpgnn(*more, "all.csv", "--all").code == 0
+    every = pd.read_csv("all.csv", dtype={"id": str}).set_index("id")
+    assert len(every) == 81
+
+    edges = (files / "edges.csv").read_text().splitlines()
+    lines(files / "whole.csv", *edges, "001,new1", "003,005")
+    lines(files / "whole_features.csv", *features, features[2].replace("001,", "new1,", 1))
+    whole = ("predict", "run", "whole.csv", "--features", "whole_features.csv", "--out", "w.csv")
+    assert cpgnn(*whole, "--replace-graph").code == 0
+    expected = pd.read_csv("w.csv", dtype={"id": str}).set_index("id")
+    p = [name for name in expected if name.startswith("p_")]
+    np.testing.assert_allclose(every[p], expected[p].loc[every.index], atol=1e-6)
+    np.testing.assert_allclose(some[p], expected[p].loc[some.index], atol=1e-6)
+    done = cpgnn(*whole)  # the whole graph again adds nothing
+    assert "1 new node and 2 new edges were added" in done.err
+
+
+def test_later_edges_between_known_nodes_need_no_features(cpgnn, files):
+    fitted(cpgnn)
+    lines(files / "more.csv", "source,target", "001,003")
+    done = cpgnn("predict", "run", "more.csv", "--out", "out.csv")
+    assert done.code == 0, done.err
+    assert "Of 2 known nodes in the later files, 0 took the features given there and 2" in done.err
+    assert len(pd.read_csv("out.csv")) == 2
+    lines(files / "more.csv", "source,target", "001,new1")
+    done = cpgnn("predict", "run", "more.csv", "--out", "other.csv")
+    assert done.code == 2
+    assert "none for 1 new node, 'new1' first" in done.err
+    assert "--impute median" in done.err
+
+
+def test_the_whole_graph_can_be_another(cpgnn, files):
+    """--replace-graph: only what the files say counts."""
+    fitted(cpgnn)
+    lines(files / "more.csv", "source,target", "001,003")
+    done = cpgnn("predict", "run", "more.csv", "--replace-graph", "--out", "out.csv")
+    assert done.code == 2, "no features anywhere"
+    rows = (files / "features.csv").read_text().splitlines()
+    lines(files / "two.csv", *(row for row in rows if row[:3] in ("id,", "001", "003")))
+    with_two = ("predict", "run", "more.csv", "--features", "two.csv", "--out")
+    assert cpgnn(*with_two, "alone.csv", "--replace-graph").code == 0
+    assert cpgnn(*with_two, "added.csv").code == 0
+    alone, added = (pd.read_csv(name).filter(like="p_") for name in ("alone.csv", "added.csv"))
+    assert np.abs(alone - added).to_numpy().max() > 1e-3
+
+
+def test_a_model_that_knows_nodes_by_position_takes_later_edges_but_no_nodes(cpgnn, files):
+    assert cpgnn(*FIT, "--layers", "1", "--out", "run").code == 0
+    lines(files / "more.csv", "source,target", "001,003")
+    assert cpgnn("predict", "run", "more.csv", "--out", "out.csv").code == 0
+    lines(files / "more.csv", "source,target", "001,new1")
+    done = cpgnn("predict", "run", "more.csv", "--out", "other.csv")
+    assert done.code == 2
+    assert "cannot predict nodes it has not seen" in done.err

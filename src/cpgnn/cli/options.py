@@ -10,6 +10,8 @@ import typer
 from cpgnn.errors import LARGEST_SEED
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from cpgnn.classifier import CPGNNClassifier
     from cpgnn.graph import Graph
     from cpgnn.io import FeatureColumns, LoadedGraph
@@ -84,6 +86,7 @@ def read(
     *,
     keep_rows: bool = False,
     like: FeatureColumns | None = None,
+    known: pd.Index | None = None,
 ) -> LoadedGraph:
     """The user's files as a graph, with a spinner meanwhile and the notices afterwards."""
     from cpgnn.cli.printing import print_notices
@@ -101,6 +104,7 @@ def read(
             one_hot=one_hot,
             keep_rows=keep_rows,
             like=like,
+            known=known,
         )
     print_notices(loaded.graph)
     return loaded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +14,8 @@ from cpgnn.cli import options as opt
 def predict(
     run: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' wrote.")],
     edges: Annotated[
-        Path | None, typer.Argument(help="Edges of another graph; without it, the fitted one.")
+        Path | None,
+        typer.Argument(help="Edges that came later; they are added to the fitted graph."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = ...,  # type: ignore[assignment]
     features: opt.Features = None,
@@ -26,6 +28,13 @@ def predict(
         float | None,
         typer.Option(min=0, max=1, help="Flag nodes from this probability on, not the run's."),
     ] = None,
+    replace_graph: Annotated[
+        bool,
+        typer.Option("--replace-graph", help="The files are the whole graph: forget the fitted."),
+    ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Write every node, not only those in the later files.")
+    ] = False,
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model, also nodes that came later."""
@@ -33,6 +42,7 @@ def predict(
     from cpgnn.evaluation.thresholds import Flag, flagged
     from cpgnn.io import check_table_path, write_table
     from cpgnn.run.folder import load_run
+    from cpgnn.run.later import extended
     from cpgnn.run.predictions import predictions
 
     check_table_path(out)
@@ -49,15 +59,28 @@ def predict(
                 "Fit again with --positive.",
             )
         flag = Flag(str(fitted.classifier.classes_[fitted.positive]), threshold)
-    graph = None
+    graph = nodes = None
     if edges is not None:
-        if impute is None and fitted.columns is not None and fitted.columns.impute:
+        like, own = fitted.columns, fitted.graph if fitted.has_graph and not replace_graph else None
+        if impute is None and like is not None and like.impute:
             impute = "median"
-        like = fitted.columns
-        graph = opt.read(
-            edges, None, features, strict_ids=strict_ids, impute=impute, like=like
-        ).graph
+        loaded = opt.read(
+            edges,
+            None,
+            features,
+            strict_ids=strict_ids,
+            impute=impute,
+            like=like,
+            known=None if own is None else own.node_ids,
+        )
+        graph = loaded.graph
+        if own is not None:
+            medians = like.medians if like is not None and impute else None
+            more = extended(own, graph, described=loaded.described, medians=medians)
+            for notice in more.notices:
+                print(f"Note: {notice}", file=sys.stderr)
+            graph, nodes = more.graph, None if every else more.named
     opt.use_threads(threads, graph or fitted.graph)
-    table = predictions(fitted.classifier, graph, fitted.split)
+    table = predictions(fitted.classifier, graph, fitted.split, nodes)
     write_table(out, table if flag is None else flagged(table, flag))
     print(f"{len(table):,} nodes written to {out}")

@@ -65,16 +65,21 @@ def read_features(
 
 
 def spread(
-    rows: FeatureRows, positions: np.ndarray, n: int, impute: Impute, place_of: Callable[[int], str]
+    rows: FeatureRows,
+    positions: np.ndarray,
+    exempt: np.ndarray,
+    impute: Impute,
+    place_of: Callable[[int], str],
 ) -> tuple[Any, list[str]]:
     """The matrix [n, F] with each row at its node's position, and what to say about it.
 
-    Nodes without a row get the medians, or are an error that says where the node is named.
+    Nodes without a row get the medians, or are an error that says where the node is named; those
+    that are `exempt` [n] get zeros without a word.
     """
-    matrix = rows.matrix
+    matrix, n = rows.matrix, len(exempt)
     if len(positions) == n and (positions == np.arange(n)).all():
         return matrix, []
-    without = np.ones(n, dtype=bool)
+    without = ~exempt
     without[positions] = False
     number = int(without.sum())
     if number and impute is None:
@@ -89,11 +94,11 @@ def spread(
         nodes = count(number, "node without a row", "nodes without a row")
         notices = [f"{rows.file.path}: {nodes} got the median of every column."]
     if not sp.issparse(matrix):
-        full = np.empty((n, matrix.shape[1]), dtype=np.float32)
+        full = np.zeros((n, matrix.shape[1]), dtype=np.float32)
         full[positions] = matrix
         full[without] = medians
         return full, notices
-    stacked = sp.vstack([matrix, sp.csr_array(medians[None, :])], format="csr")
-    source = np.full(n, matrix.shape[0], dtype=np.int64)
+    stacked = sp.vstack([matrix, sp.csr_array(np.stack([0 * medians, medians]))], format="csr")
+    source = matrix.shape[0] + without.astype(np.int64)
     source[positions] = np.arange(len(positions))
     return sp.csr_array(stacked[source]), notices

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import GraphNotice, check_choice, wrong_value
@@ -37,6 +38,8 @@ class LoadedGraph:
     """The edges as the file lists them, positions [2, m]; None unless they were asked for."""
     columns: FeatureColumns | None = None
     """What the columns of the features are, to read a later file alike; None without features."""
+    described: np.ndarray | None = None
+    """Which nodes have a row in the features [n]; None without features."""
 
 
 def read_graph(
@@ -51,6 +54,7 @@ def read_graph(
     header: bool | None = None,
     keep_rows: bool = False,
     like: FeatureColumns | None = None,
+    known: pd.Index | None = None,
 ) -> LoadedGraph:
     """Read a graph from files.
 
@@ -73,6 +77,7 @@ def read_graph(
     like: the `columns` of an earlier graph. The features are then found by their names and put in
         its order, text becomes its categories, and gaps, if `impute` says so, its medians; without
         names, columns count by position.
+    known: ids of an earlier graph, which these files add to: such nodes need no features here.
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
@@ -93,13 +98,14 @@ def read_graph(
     label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header)
     notices = [*given.notices, *_doubtful_first_row(given, feature_rows, label_rows)]
 
+    before = pa.array([] if known is None else known.astype(str), pa.string())
     ids, X, columns = given.ids, None, None
     at_features, at_labels = np.arange(len(ids)), np.empty(0, dtype=np.int64)
     if feature_rows is not None:
         notices += feature_rows.notices
         columns = feature_rows.columns
         if feature_rows.ids is not None:
-            notices += _compare_features(feature_rows, given, strict_ids)
+            notices += _compare_features(feature_rows, given, before, strict_ids)
             at_features, ids = extend(ids, feature_rows.ids)
     if label_rows is not None:
         path = label_rows.file.path
@@ -107,6 +113,8 @@ def read_graph(
         notices += class_notices(path, label_rows.class_names, label_rows.codes)
         notices += _compare_labels(label_rows, given, strict_ids)
         at_labels, ids = extend(ids, label_rows.ids)
+    exempt = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
+    described = None
     if feature_rows is not None:
 
         def place_of(position: int) -> str:
@@ -117,15 +125,16 @@ def read_graph(
             row = int(np.flatnonzero(at_labels == position)[0])
             return f"{name} ({label_rows.file.path}, {label_rows.file.place(row)})"
 
-        X, told = spread(feature_rows, at_features, len(ids), impute, place_of)
+        X, told = spread(feature_rows, at_features, exempt, impute, place_of)
         notices += told
+        described = np.isin(np.arange(len(ids)), at_features)
     graph, split = _assemble(given, ids, X, columns, label_rows, at_labels)
-    isolated = int((np.diff(graph.adjacency.indptr) == 0).sum())
+    isolated = int(((np.diff(graph.adjacency.indptr) == 0) & ~exempt).sum())
     if isolated:
         notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
     graph = replace(graph, notices=(*notices, *graph.notices))
     rows = np.stack([given.source, given.target]) if keep_rows else None
-    return LoadedGraph(graph, split, rows, columns)
+    return LoadedGraph(graph, split, rows, columns, described)
 
 
 def _read_edges(
@@ -165,10 +174,13 @@ def _doubtful_first_row(
     ]
 
 
-def _compare_features(rows: FeatureRows, given: EdgeList, strict: bool) -> list[str]:
+def _compare_features(
+    rows: FeatureRows, given: EdgeList, before: pa.Array, strict: bool
+) -> list[str]:
     """Features may belong to isolated nodes, but not all of them."""
+    ids = pa.concat_arrays([given.ids, before.cast(given.ids.type)]) if len(before) else given.ids
     return check_known(
-        rows.file, rows.ids, given.ids, given.path, strict, lambda unknown: bool(unknown.all())
+        rows.file, rows.ids, ids, given.path, strict, lambda unknown: bool(unknown.all())
     )
 
 

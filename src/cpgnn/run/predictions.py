@@ -11,28 +11,28 @@ from cpgnn.splits import Split
 
 
 def predictions(
-    classifier: CPGNNClassifier, graph: Graph | None = None, split: Split | None = None
+    classifier: CPGNNClassifier,
+    graph: Graph | None = None,
+    split: Split | None = None,
+    nodes: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """One row a node: id, class, label, split, and `p_<class>` for every class.
+    """One row per node: id, class, label, split, and `p_<class>` for every class.
 
-    Labels and `split` are those of the fit; in another graph, of the nodes that it shares.
+    Labels and `split` are those of the fit; in another graph, of the nodes that it shares. With
+    `nodes`, only those at these positions.
     """
-    P = classifier.predict_proba(graph)
+    prediction = classifier.prediction(graph)
     fitted: Graph | None = getattr(classifier, "graph_", None)
     names = np.array([str(name) for name in classifier.classes_], dtype=object)
-    shown = graph or classifier.graph_
-    label = part = np.full(shown.num_nodes, "", dtype=object)
+    where = np.arange(prediction.graph.num_nodes) if nodes is None else nodes
+    ids, P = prediction.graph.node_ids[where].astype(str), prediction.probabilities[where]
+    label = part = np.full(len(ids), "", dtype=object)
     if fitted is not None:
-        at = np.arange(fitted.num_nodes)
+        at = where
         if graph is not None:  # -1, the empty last entry: a new node
-            at = fitted.node_ids.astype(str).get_indexer(graph.node_ids.astype(str))
+            at = fitted.node_ids.astype(str).get_indexer(ids)
         label, part = (column[at] for column in _labels_and_parts(fitted, split))
-    table = {
-        "id": shown.node_ids.astype(str),
-        "class": names[P.argmax(axis=1)],
-        "label": label,
-        "split": part,
-    }
+    table = {"id": ids, "class": names[P.argmax(axis=1)], "label": label, "split": part}
     table |= {f"p_{name}": P[:, i] for i, name in enumerate(names)}
     return pd.DataFrame(table)
 

@@ -52,12 +52,16 @@ class Run:
     """The model that the scores are of; a loaded run knows it only if it was not refitted."""
 
     @property
+    def has_graph(self) -> bool:
+        """Not so for a run on a part of a larger graph (`cpgnn spark fit`)."""
+        return hasattr(self.classifier, "graph_")
+
+    @property
     def graph(self) -> Graph:
-        graph: Graph | None = getattr(self.classifier, "graph_", None)
-        if graph is None:
+        if not self.has_graph:
             hint = "Put graph.npz back, or give the edges and features of the graph to predict."
             raise must_be("The run", "have the graph it was fitted on", "none", hint)
-        return graph
+        return self.classifier.graph_
 
     @property
     def prediction(self) -> Prediction:
