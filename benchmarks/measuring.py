@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -13,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import torch
+
+from cpgnn.experiments.runner import processor
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -66,7 +67,7 @@ def copy_bandwidth(megabytes: int = 200) -> float:
 
 def machine() -> dict[str, Any]:
     return {
-        "processor": platform.machine(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -350,6 +351,7 @@ def published(experiment: str) -> Accuracies:
     }
 
 
+@cache
 def measured(experiment: str, folder: Path | None = None) -> Accuracies:
     """Our numbers of one experiment, CPGNN under `authors`.
 

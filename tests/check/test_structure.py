@@ -43,13 +43,23 @@ def test_some_edges_in_one_direction_and_others_in_both():
     assert found["one-direction-edges"].count == 2
     assert found["one-direction-edges"].nodes == ("a", "b")  # the rarer kind
     assert "1 in both" in found["one-direction-edges"].detail
-    assert found["one-direction-edges"].severity == "risk"
+    assert found["one-direction-edges"].severity == "note"
 
 
-def test_with_weights_both_directions_count_twice():
-    found = of_rows([(0, 1), (1, 0), (1, 2)], weights=[2.0, 2.0, 2.0])
-    assert found["one-direction-edges"].severity == "problem"
-    assert "count twice" in found["one-direction-edges"].detail
+def test_ordinary_payments_are_no_problem():
+    """Most go one way, some are answered, some repeat: weights add up."""
+    pairs = [(0, 1), (1, 0), (1, 2), (3, 2), (3, 2), (0, 3)]
+    found = of_rows(pairs, weights=[5.0, 1.0, 2.0, 3.0, 3.0, 7.0])
+    assert set(found) == {"repeated-edges", "one-direction-edges"}
+    assert {finding.severity for finding in found.values()} == {"note"}
+
+
+def test_gaps_in_a_list_of_both_directions_are_a_risk_with_weights():
+    pairs = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3)]
+    found = of_rows(pairs, weights=[2.0] * 5)["one-direction-edges"]
+    assert (found.severity, found.nodes) == ("risk", ("c", "d"))
+    assert "both are added up" in found.detail
+    assert of_rows(pairs)["one-direction-edges"].severity == "note"
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -53,6 +53,7 @@ def test_the_comparison_is_printed(cpgnn, files, monkeypatch):
     assert done.code == 0, done.out
     assert "accuracy without the graph (MLP)" in done.out
     assert "95 % interval" in done.out
+    assert "p = " in done.out
 
 
 def test_unreadable(cpgnn, files):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpgnn.experiments.choice import choosing, chosen, needed, tried
+from cpgnn.experiments.choice import chosen, needed, tried
 from cpgnn.experiments.config import load_experiment
 
 REAL = load_experiment("real")
@@ -60,8 +60,8 @@ def test_before_the_choice_all_are_needed(splits):
 def test_where_a_run_takes_minutes_the_first_split_chooses(dataset):
     place = ("featureless", dataset, "H2GCN", "-")
     jobs = [job for job in REAL.jobs() if job.place == place]
-    assert choosing(REAL, place) == 1
-    assert choosing(REAL, PLACE) == 3
+    assert REAL.num_choosing(place) == 1
+    assert REAL.num_choosing(PLACE) == 3
     names = list(dict.fromkeys(str(job.configuration) for job in jobs))
     known = {
         job.key: {"validation": names.index(str(job.configuration))}

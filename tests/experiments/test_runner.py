@@ -52,6 +52,7 @@ def test_what_is_there_is_not_run_again_and_two_runs_agree(tmp_path):
     line = next(iter(ResultStore(tmp_path / "a" / "synthetic.jsonl").read().values()))
     for field in ("configuration", "generator", "seed", "split", "version", "epochs", "seconds"):
         assert field in line, field
+    assert line["processor"]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from cpgnn.check.columns import constant_columns, given_away
 from cpgnn.check.counted import counted
 from cpgnn.check.facts import Stats
 from cpgnn.check.finding import Finding, Severity, worst_first
+from cpgnn.check.independence import Independence
 from cpgnn.check.labels import left_out
 from cpgnn.check.names import class_names, similar_ids
+from cpgnn.check.sampling import unlike_the_rest
 from cpgnn.check.structure import edge_rows, parts
 from cpgnn.check.twins import repeated_nodes
 from cpgnn.graph import Graph
@@ -29,7 +32,16 @@ if TYPE_CHECKING:
     from cpgnn.classifier import Begin
     from cpgnn.io import LoadedGraph
 
-__all__ = ["CheckReport", "Finding", "Homophily", "Severity", "check", "check_loaded"]
+__all__ = [
+    "CheckReport",
+    "Finding",
+    "Homophily",
+    "Independence",
+    "Severity",
+    "check",
+    "check_loaded",
+    "find",
+]
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,8 @@ class CheckReport:
     features: int
     findings: tuple[Finding, ...]
     homophily: Homophily
+    independence: Independence | None
+    """Whether the classes depend on the edges at all; None without labels to tell by."""
     comparison: Comparison | None
     not_compared: str = ""
     """Why there is no comparison."""
@@ -89,9 +103,30 @@ class CheckReport:
             },
             "findings": [finding.to_dict() for finding in self.findings],
             "homophily": known,
+            "independence": self.independence.to_dict() if self.independence else None,
             "comparison": self.comparison.to_dict() if self.comparison else None,
             "not_compared": self.not_compared or None,
         }
+
+
+def find(
+    graph: Graph, split: Split | None = None, *, rows: np.ndarray | None = None, seed: int = 0
+) -> tuple[Finding, ...]:
+    """What is wrong or risky in this graph, worst first; arguments as in `check`."""
+    border = split or _border(graph, seed)
+    found = (
+        () if rows is None else edge_rows(graph, rows),
+        counted(Stats.of(graph), graph),
+        parts(graph),
+        similar_ids(graph),
+        class_names(graph),
+        () if split is None else left_out(graph, split),
+        unlike_the_rest(graph),
+        constant_columns(graph),
+        given_away(graph),
+        () if border is None else repeated_nodes(graph, border),
+    )
+    return worst_first(chain.from_iterable(found))
 
 
 def check(
@@ -110,43 +145,31 @@ def check(
         validation.
     rows: the edges as a file lists them, positions [2, m]; a `Graph` no longer knows which of
         them were repeated or one-directional.
-    compare: train a small CPGNN and MLP on the training and validation labels. Test labels are
-        not looked at for that.
+    compare: train briefly with and without the graph. Neither this nor the test of independence
+        looks at test labels.
     """
     if begin is not None:
         begin("looking", 1)
-    border = split or _border(graph, seed)
-    findings = [
-        *([] if rows is None else edge_rows(graph, rows)),
-        *counted(Stats.of(graph), graph),
-        *parts(graph),
-        *similar_ids(graph),
-        *class_names(graph),
-        *([] if split is None or border is None else left_out(graph, split)),
-        *constant_columns(graph),
-        *given_away(graph),
-        *([] if border is None else repeated_nodes(graph, border)),
-    ]
+    usable = np.empty(0, dtype=np.int64)
+    if (border := split or _border(graph, seed)) is not None:
+        usable = np.concatenate([border.train, border.val])
+        usable = usable[graph.labels[usable] >= 0]
     outcome: Comparison | str = "it was not asked for"
     if compare:
         from cpgnn.check.compare import compare as with_and_without
 
-        usable = np.empty(0, dtype=np.int64)
-        if border is not None:
-            usable = np.concatenate([border.train, border.val])
-            usable = usable[graph.labels[usable] >= 0]
         outcome = with_and_without(graph, usable, seed=seed, begin=begin)
-    skipped = isinstance(outcome, str)
     return CheckReport(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
         classes=graph.num_classes,
         labelled=int((graph.labels >= 0).sum()),
         features=graph.num_features or 0,
-        findings=worst_first(findings),
+        findings=find(graph, split, rows=rows, seed=seed),
         homophily=Homophily.of(graph),
+        independence=Independence.of(graph, usable, seed=seed),
         comparison=None if isinstance(outcome, str) else outcome,
-        not_compared=str(outcome) if skipped else "",
+        not_compared=outcome if isinstance(outcome, str) else "",
     )
 
 

@@ -14,21 +14,25 @@ from cpgnn.graph import Graph
 def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
     """Repeated rows, and edges given in one direction where others are given in both.
 
-    `rows` [2, m] are the edges as the file lists them, as positions of nodes.
+    `rows` [2, m] are the edges as the file lists them, as positions of nodes. Payments and the
+    like go one way, now and then both, and may repeat: that is a risk only if most edges are
+    listed twice, so that the weights of the others seem to count half.
     """
     source, target = (part[rows[0] != rows[1]].astype(np.int64) for part in rows)
     n = max(graph.num_nodes, 1)
     directed, times = np.unique(source * n + target, return_counts=True)
     ends = np.stack([directed // n, directed % n], axis=1)
     repeated = int(times.sum() - len(directed))
+    summed = graph.is_weighted
     if repeated:
         yield Finding(
-            "risk",
+            "note" if summed else "risk",
             "repeated-edges",
             "The same edge is listed more than once",
             f"{number(repeated, 'row repeats', 'rows repeat')} an earlier one, same direction. "
-            + ("Their weights were added up." if graph.is_weighted else "Each counts once."),
-            "Remove the repeats; if they are separate events, count them in a weight column.",
+            + ("Their weights were added up." if summed else "Each edge counts once."),
+            "Remove the repeats, unless they are separate events"
+            + ("." if summed else ": then count them in a weight column."),
             repeated,
             named(graph, ends[times > 1].ravel()),
         )
@@ -36,16 +40,19 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
     one_way = int((~mutual).sum())
     if 0 < one_way < len(directed):
         both = (len(directed) - one_way) // 2
-        odd = ends[mutual if both < one_way else ~mutual]
+        mostly_both = both > one_way
+        odd = ends[~mutual if mostly_both else mutual]
         yield Finding(
-            "problem" if graph.is_weighted else "risk",
+            "risk" if mostly_both and summed else "note",
             "one-direction-edges",
             "Some edges are listed in both directions, others in one",
-            f"{number(one_way, 'edge')} in one direction, {both:,} in both. "
-            "Edges have no direction here"
-            + (", so those in both count twice." if graph.is_weighted else "."),
-            "List every edge once, or every edge twice; if directions matter, put them into "
-            "features (in-degree and out-degree, say).",
+            f"{number(one_way, 'edge')} in one direction, {both:,} in both. Directions are ignored"
+            + (": the weights of both are added up." if summed else "."),
+            "If every edge was meant to be listed twice, add the missing rows, or list every edge "
+            "once."
+            if mostly_both
+            else "Nothing. If directions matter, put them into features (the number of incoming "
+            "and outgoing edges, say).",
             one_way,
             named(graph, odd[0]),
         )

@@ -65,6 +65,8 @@ def _print_worth(to: Console, report: CheckReport) -> None:
     for name, value in rows:
         made.add_row(name, "–" if np.isnan(value) else f"{value:.3f}")
     show(to, made)
+    if report.independence is not None:
+        to.print(str(report.independence))
     if found is None:
         to.print(f"Not compared with and without the graph: {report.not_compared}.")
         return

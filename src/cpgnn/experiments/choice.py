@@ -1,7 +1,7 @@
-"""Which of several configurations a cell reports: the one validation chose, and what that spares.
+"""Which of several configurations a cell reports: the one that validation chose.
 
-All configurations run on the first splits of a cell (`Experiment.num_choosing` says how many),
-only the chosen one on the rest.
+All configurations run on the first splits of a cell (`Experiment.num_choosing` of them), only the
+chosen one on the rest.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from cpgnn.experiments.config import Experiment, Job
+from cpgnn.experiments.config import Experiment, Job, Place
 
 Result = dict[str, Any]
 BySplit = dict[int, Result]
 
 
-def tried(
-    experiment: Experiment, results: Mapping[str, Result]
-) -> dict[tuple[str, ...], dict[str, BySplit]]:
-    """(setting, data set, method, preset) → configuration → split → result, as far as known."""
-    grouped: dict[tuple[str, ...], dict[str, BySplit]] = defaultdict(lambda: defaultdict(dict))
+def tried(experiment: Experiment, results: Mapping[str, Result]) -> dict[Place, dict[str, BySplit]]:
+    """Cell → configuration → split → result, as far as there are results."""
+    grouped: dict[Place, dict[str, BySplit]] = defaultdict(lambda: defaultdict(dict))
     for job in experiment.jobs():
         by_split = grouped[job.place][str(job.configuration)]
         if job.key in results:
@@ -31,9 +29,8 @@ def tried(
 
 
 def chosen(num_choosing: int, configurations: Mapping[str, BySplit]) -> str | None:
-    """The best mean validation accuracy on those of the first splits that all have; None: none."""
-    first = set(range(num_choosing))
-    common = first.intersection(*(set(by_split) for by_split in configurations.values()))
+    """The best mean validation accuracy on those of the first splits that all have, if any."""
+    common = set(range(num_choosing)).intersection(*configurations.values())
     if not common:
         return None
 
@@ -47,19 +44,12 @@ def needed(experiment: Experiment, jobs: list[Job], results: Mapping[str, Result
     """The jobs without those whose configuration lost on the splits that choose."""
     winners = {}
     for place, configurations in tried(experiment, results).items():
-        first = choosing(experiment, place)
+        first = experiment.num_choosing(place)
         if all(set(range(first)) <= set(by_split) for by_split in configurations.values()):
             winners[place] = chosen(first, configurations)
     return [
         job
         for job in jobs
-        if job.split < choosing(experiment, job.place)
-        or job.place not in winners
-        or winners[job.place] == str(job.configuration)
+        if job.split < experiment.num_choosing(job.place)
+        or winners.get(job.place, str(job.configuration)) == str(job.configuration)
     ]
-
-
-def choosing(experiment: Experiment, place: tuple[str, ...]) -> int:
-    """How many splits choose in a cell (setting, data set, method, preset)."""
-    _, dataset, method, _ = place
-    return experiment.num_choosing(dataset, method)

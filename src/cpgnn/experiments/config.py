@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
@@ -21,6 +21,9 @@ from cpgnn.settings import ABLATIONS, PRESETS, Settings
 
 NO_PRESET = "-"
 """The preset of a baseline, in results and tables."""
+
+Place = tuple[str, str, str, str]
+"""A cell of a table: setting, data set, method, preset."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Job:
     """How the graph is generated; None for a real one."""
 
     @property
-    def place(self) -> tuple[str, str, str, str]:
+    def place(self) -> Place:
         """The cell of the table that the result belongs to."""
         return self.setting, self.dataset, self.method, self.preset
 
@@ -98,20 +101,20 @@ class Experiment:
     title: str
     datasets: tuple[str, ...]
     settings: dict[str, dict[str, Any]]
-    """For each setting (features, featureless): which splits, and how many."""
+    """For each setting (features, featureless): how many splits."""
     methods: tuple[Method, ...]
-    fewer: tuple[dict[str, Any], ...]
-    """Cells with fewer splits, or fewer that choose, because one run is dear."""
-    published: dict[str, dict[str, dict[str, list[float]]]]
+    fewer: tuple[dict[str, Any], ...] = ()
+    """Cells with fewer splits, or fewer that choose, because one run takes long."""
+    published: dict[str, dict[str, dict[str, list[float]]]] = field(default_factory=dict)
     """setting → data set → method → [mean, std]."""
-    published_title: str
-    compared: bool
+    published_title: str = "paper"
+    compared: bool = True
     """Whether our numbers and the published ones measure the same thing."""
-    chosen_on: int
-    """How many splits choose among configurations; the others run the chosen one alone."""
+    chosen_on: int = 3
+    """How many splits choose among configurations; the others run only the chosen one."""
     generator: dict[str, Any] | None = None
     tracks_H: bool = False
-    """Whether the runs also write down the compatibility matrix and its error over the epochs."""
+    """Whether runs also record the compatibility matrix and its error over the epochs."""
 
     @property
     def most_splits(self) -> int:
@@ -121,8 +124,9 @@ class Experiment:
     def num_splits(self, setting: str, dataset: str, method: str) -> int:
         return int(self._exception(dataset, method).get("splits", self.settings[setting]["splits"]))
 
-    def num_choosing(self, dataset: str, method: str) -> int:
+    def num_choosing(self, place: Place) -> int:
         """How many splits choose among the configurations of this cell."""
+        _, dataset, method, _ = place
         return int(self._exception(dataset, method).get("chosen_on", self.chosen_on))
 
     def _exception(self, dataset: str, method: str) -> dict[str, Any]:
@@ -143,58 +147,37 @@ class Experiment:
     def _cell(self, setting: str, dataset: str, method: Method, split: int) -> Iterator[Job]:
         generator = self.generator if dataset.startswith("h=") else None
         for preset in method.presets:
+            place = (self.name, setting, dataset, method.name, preset)
             for configuration in method.tried(setting, preset, generator is not None):
-                yield Job(
-                    self.name,
-                    setting,
-                    dataset,
-                    method.name,
-                    preset,
-                    configuration,
-                    split,
-                    seed=split,
-                    generator=generator,
-                )
+                yield Job(*place, configuration, split, seed=split, generator=generator)
+
+
+PAPER = resources.files("cpgnn.experiments") / "paper"
 
 
 def experiment_names() -> list[str]:
-    folder = resources.files("cpgnn.experiments") / "paper"
-    return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith("toml"))
+    return sorted(f.name.removesuffix(".toml") for f in PAPER.iterdir() if f.name.endswith("toml"))
 
 
+@cache
 def load_experiment(name: str) -> Experiment:
     """The experiment of this name, checked."""
     if name not in experiment_names():
         raise must_be("The experiment", f"be one of {', '.join(experiment_names())}", repr(name))
-    path = resources.files("cpgnn.experiments") / "paper" / f"{name}.toml"
     try:
-        return _experiment(name, tomllib.loads(path.read_text(encoding="utf-8")))
-    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{name}.toml must describe an experiment. Got {error!r}.") from None
-
-
-def _experiment(name: str, data: dict[str, Any]) -> Experiment:
-    methods = []
-    for entry in data["methods"]:
-        method = Method(**(entry | {"presets": tuple(entry.get("presets", (NO_PRESET,)))}))
+        data = tomllib.loads((PAPER / f"{name}.toml").read_text(encoding="utf-8"))
         known = SYNTHETIC if "generator" in data else REAL
-        if method.prior is None and not method.auto and method.name not in known:
-            raise must_be("A method", "have a prior or be a baseline", repr(method.name))
-        if not set(method.presets) <= {NO_PRESET, *PRESETS} or method.ablation not in ABLATIONS:
-            raise must_be("A method", "name known presets and ablations", repr(entry))
-        methods.append(method)
-    return Experiment(
-        name=name,
-        table=data["table"],
-        title=data["title"],
-        datasets=tuple(data["datasets"]),
-        settings=data["settings"],
-        methods=tuple(methods),
-        fewer=tuple(data.get("fewer", ())),
-        published=data.get("published", {}),
-        published_title=data.get("published_title", "paper"),
-        compared=data.get("compared", True),
-        chosen_on=data.get("chosen_on", 3),
-        generator=data.get("generator"),
-        tracks_H=data.get("tracks_H", False),
-    )
+        data |= {key: tuple(data.get(key, ())) for key in ("datasets", "fewer")}
+        data["methods"] = tuple(_method(entry, known) for entry in data["methods"])
+        return Experiment(name=name, **data)
+    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{name}.toml does not describe an experiment: {error!r}.") from None
+
+
+def _method(entry: dict[str, Any], baselines: Collection[str]) -> Method:
+    method = Method(**(entry | {"presets": tuple(entry.get("presets", (NO_PRESET,)))}))
+    if method.prior is None and not method.auto and method.name not in baselines:
+        raise must_be("A method", "have a prior or be a baseline", repr(method.name))
+    if not set(method.presets) <= {NO_PRESET, *PRESETS} or method.ablation not in ABLATIONS:
+        raise must_be("A method", "name known presets and ablations", repr(entry))
+    return method

@@ -60,7 +60,7 @@ def tracked(folder: Path | None = None) -> dict[str, list[dict[str, Any]]]:
 
 
 def error_table(folder: Path | None = None) -> pd.DataFrame:
-    """One row a data set: δ̄_H of the initial and of the learned matrix, mean ± std over n."""
+    """A row for each data set: δ̄_H of the initial and the learned matrix, mean ± std over n."""
     rows = []
     for name, lines in tracked(folder).items():
         initial = np.array([line["initial_error"] for line in lines])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ import cpgnn
 from cpgnn.architecture import Architecture
 from cpgnn.baselines import Recipe, train_baseline
 from cpgnn.classifier import CPGNNClassifier
-from cpgnn.datasets import Dataset, load_dataset
+from cpgnn.datasets import load_dataset
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import must_be
-from cpgnn.experiments.choice import choosing, needed
+from cpgnn.experiments.choice import needed
 from cpgnn.experiments.config import Experiment, Job, load_experiment
 from cpgnn.experiments.matrices import matrix_record
 from cpgnn.experiments.store import results_of
@@ -64,14 +65,17 @@ def run_jobs(
 ) -> int:
     """Runs the jobs that are needed and not in `folder` yet; returns how many it ran.
 
-    First the splits that choose the configurations, then the others (see `choice`). `done` gets
-    the result of every job it ran, and None for every other.
+    First the splits that choose the configurations, then the others (see `choice`). `done` is
+    called for every job: with its result, or with None if it was not run.
     """
     store = results_of(experiment.name, folder)
     store.check_writable()
     ran = 0
     with worker_processes(workers) as outcomes:
-        for stage in _stages(experiment, jobs):
+        for choosing in (True, False):
+            stage = [
+                job for job in jobs if (job.split < experiment.num_choosing(job.place)) == choosing
+            ]
             known = store.read()
             wanted = [job for job in needed(experiment, stage, known) if job.key not in known]
             for _ in range(len(stage) - len(wanted)):
@@ -83,11 +87,6 @@ def run_jobs(
     return ran
 
 
-def _stages(experiment: Experiment, jobs: list[Job]) -> tuple[list[Job], list[Job]]:
-    early = [job for job in jobs if job.split < choosing(experiment, job.place)]
-    return early, [job for job in jobs if job.split >= choosing(experiment, job.place)]
-
-
 def run_job(job: Job) -> dict[str, Any]:
     """Trains once; the result line of the job."""
     graph, split = _data(job)
@@ -97,10 +96,22 @@ def run_job(job: Job) -> dict[str, Any]:
         "key": job.key,
         **asdict(job),
         "version": cpgnn.__version__,
+        "processor": processor(),
         "seconds": round(time.perf_counter() - start, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),
         **outcome,
     }
+
+
+@cache
+def processor() -> str:
+    """The processor's model name, as far as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())
 
 
 def _baseline(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
@@ -160,9 +171,7 @@ def _data(job: Job) -> tuple[Graph, Split]:
     return dataset.graph, per_class_split(dataset.graph.labels, seed=job.split)
 
 
-@lru_cache(maxsize=2)
-def _dataset(name: str) -> Dataset:
-    return load_dataset(name)
+_dataset = lru_cache(maxsize=2)(load_dataset)
 
 
 @lru_cache(maxsize=2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,13 @@ from cpgnn.errors import must_be
 
 
 class ResultStore:
-    """A `.jsonl` file. What is not a whole line, cut short by a kill say, is passed over."""
+    """A `.jsonl` file. A line that is not whole, such as one cut short by a kill, is skipped."""
 
     def __init__(self, path: Path, numbers: tuple[str, ...] = ()) -> None:
-        """`numbers` are the fields that a whole line has, beside its key."""
+        """`numbers` are the numeric fields that a whole line has beside its key."""
         self.path, self.numbers = path, numbers
         if path.parent.exists() and not path.parent.is_dir():
-            raise must_be("A place for results", "be a folder", f"the file {path.parent}")
+            raise must_be("The place for results", "be a folder", f"the file {path.parent}")
 
     def read(self) -> dict[str, dict[str, Any]]:
         """Result by key; of two lines with one key the later counts."""
@@ -35,18 +34,17 @@ class ResultStore:
         return results
 
     def _is_whole(self, result: Any) -> bool:
-        return (
-            isinstance(result, dict)
-            and isinstance(result.get("key"), str)
-            and all(_is_number(result.get(name)) for name in self.numbers)
-        )
+        if not isinstance(result, dict) or not isinstance(result.get("key"), str):
+            return False
+        return all(_is_number(result.get(name)) for name in self.numbers)
 
     def append(self, result: dict[str, Any]) -> None:
         """One line, on the disk when this returns."""
         line = json.dumps(result, sort_keys=True, ensure_ascii=False) + "\n"
         handle = self._open()
         try:
-            if not _ends_cleanly(handle):
+            size = os.fstat(handle).st_size
+            if size and os.pread(handle, 1, size - 1) != b"\n":  # cut short: a line of its own
                 line = "\n" + line
             os.write(handle, line.encode())
             os.fsync(handle)
@@ -63,12 +61,8 @@ class ResultStore:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
-
-
-def _ends_cleanly(handle: int) -> bool:
-    size = os.fstat(handle).st_size
-    return size == 0 or os.pread(handle, 1, size - 1) == b"\n"
+    """Accuracies in percent and errors of H are far smaller; NaN is not."""
+    return isinstance(value, int | float) and abs(value) <= 1e6
 
 
 def results_of(

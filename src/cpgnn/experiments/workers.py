@@ -40,8 +40,8 @@ def worker_processes(count: int) -> Iterator[Outcomes]:
         yield outcomes
     except BrokenProcessPool:
         raise CPGNNError(
-            "A worker must live until its run ends. Got one that was killed, perhaps because "
-            "memory ran out. Try again with fewer '--workers': what was finished is kept."
+            "A worker process was killed, perhaps because memory ran out. "
+            "Try again with fewer '--workers'; finished runs are kept."
         ) from None
     except BaseException:
         our_end.close()

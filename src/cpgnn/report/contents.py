@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import cpgnn
-from cpgnn.check import Finding, check
+from cpgnn.check import Finding, find
 from cpgnn.check.finding import worst_first
 from cpgnn.engine.text import count
 from cpgnn.evaluation.calibration import LEAST, Calibration, Reliability
@@ -70,7 +70,7 @@ def gather(run: Run, name: str) -> Contents:
         who = f"{measured(test)} by their label (row) and the class they were given (column)"
         confusion = confusion_grid(test.confusion, names, who)
     listed = extremes(run)
-    findings = [*run.edge_findings, *check(graph, classifier.split_, compare=False).findings]
+    findings = [*run.edge_findings, *find(graph, classifier.split_)]
     return Contents(
         name=name,
         version=cpgnn.__version__,
