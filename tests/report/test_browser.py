@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,18 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twenty classes with long names, and long ids."""
     folder = tmp_path_factory.mktemp("wide") / "wide"
     fit_run(hostile_graph(600, 20, long=True), quick_classifier(), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five classes with long names, some of one long word."""
+    folder, loaded = tmp_path_factory.mktemp("five") / "five", hostile_graph(400, 5)
+    names = ("Personal banking accounts", "Small and medium enterprises", "Government agencies")
+    names += ("Non-profit organisations", "Donaudampfschifffahrtsgesellschaft")
+    fit_run(
+        replace(loaded, graph=replace(loaded.graph, class_names=names)), quick_classifier(), folder
+    )
     return folder
 
 
@@ -194,6 +207,19 @@ def test_fits_a_telephone(browser, run, request):
     visit.tab.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
     visit.search(str(table_of(folder).index[20]))
     assert visit.overflow() == 0
+    visit.close()
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_matrices_of_five_classes_are_not_cut_off(browser, five, width):
+    visit = Visit(browser, five, width=width)
+    visit.tab.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
+    hidden = "boxes => boxes.map(box => box.scrollWidth - box.clientWidth)"
+    beyond = visit.tab.eval_on_selector_all(".scroll", hidden)
+    assert len(beyond) == 6  # class by class, five matrices
+    assert max(beyond) == 0
+    cells = "cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth + 1).length"
+    assert visit.tab.eval_on_selector_all(".grid tbody td", cells) == 0
     visit.close()
 
 

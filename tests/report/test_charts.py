@@ -28,9 +28,9 @@ def test_points_reach_the_corners():
         "t", "w", [Series("a", "a", np.array([10.0, 20.0]), np.array([0.0, 5.0]))], x_name="x"
     )
     left, right, top, bottom = LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM
-    assert chart.lines[0].points == f"{left},{bottom} {right},{top}"
-    assert chart.y_ticks[0].at == bottom
-    assert chart.y_ticks[-1].text == "5"
+    assert chart.lines[0].points == ((f"{left}", f"{bottom}"), (f"{right}", f"{top}"))
+    assert chart.y_ticks[0][0] == bottom
+    assert chart.y_ticks[-1][1] == "5"
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 0.037), (0, 812), (120, 121), (0, 1e-4)])
@@ -62,9 +62,9 @@ def test_epochs_are_counted_through_both_phases():
         }
     )
     loss, accuracy, error = learning_charts(history, Epoch(2, 1, 0.5, 0.7, 0.6), "F1")
-    assert [mark.text for mark in loss.marks] == ["propagation starts", "kept"]
-    assert loss.marks[0].at == pytest.approx(LEFT + (WIDTH - LEFT - RIGHT) / 3, abs=0.1)
-    assert loss.marks[1].at == pytest.approx(LEFT + (WIDTH - LEFT - RIGHT) * 2 / 3, abs=0.1)
+    assert [word for _, word, _ in loss.marks] == ["propagation starts", "kept"]
+    assert loss.marks[0][0] == pytest.approx(LEFT + (WIDTH - LEFT - RIGHT) / 3, abs=0.1)
+    assert loss.marks[1][0] == pytest.approx(LEFT + (WIDTH - LEFT - RIGHT) * 2 / 3, abs=0.1)
     assert [line.name for line in accuracy.lines] == [
         "F1, validation nodes",
         "accuracy, training nodes",

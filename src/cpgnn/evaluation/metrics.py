@@ -226,7 +226,7 @@ def gain_in_average_precision(
     """
     one, two = (rank_scores(s, hit)["average_precision"] for s in (score, other))
     rng, groups = np.random.default_rng(seed), (np.flatnonzero(hit), np.flatnonzero(~hit))
-    rankings = [_Ranking(s[0], hit) for s in (score, other)]
+    rankings = [Ranking(s[0], hit) for s in (score, other)]
     values = np.empty((RESAMPLES, 2))
     for row in values:
         weight = np.zeros(len(hit))
@@ -245,19 +245,23 @@ def gain_in_average_precision(
     return Scored(value, one.n, max(-1.0, value - below), min(1.0, value + above))
 
 
-class _Ranking:
-    """Nodes by falling score, sorted once."""
+class Ranking:
+    """Nodes by falling score, sorted once; `hit` [t] are those that are looked for."""
 
     def __init__(self, score: np.ndarray, hit: np.ndarray) -> None:
         self.order = np.argsort(-score, kind="stable")
         self.hit, falling = hit[self.order], score[self.order]
         self.last_of_tie = np.append(falling[1:] != falling[:-1], True)
+        self.values = falling[self.last_of_tie]
+        """The scores that occur, falling."""
+
+    def counts(self, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Hits and nodes from each of the values on; nodes count `weight` [t] times, or once."""
+        w = np.ones(len(self.hit)) if weight is None else weight[self.order]
+        return np.cumsum(w * self.hit)[self.last_of_tie], np.cumsum(w)[self.last_of_tie]
 
     def average_precision(self, weight: np.ndarray) -> float:
-        """Of nodes that count `weight` times, [t]."""
-        weight = weight[self.order]
-        hits = np.cumsum(weight * self.hit)[self.last_of_tie]
-        called = np.cumsum(weight)[self.last_of_tie]
+        hits, called = self.counts(weight)
         precision = np.divide(hits, called, out=np.zeros(len(hits)), where=called > 0)
         return float((precision * np.diff(hits, prepend=0)).sum() / hits[-1])
 

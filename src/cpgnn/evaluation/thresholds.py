@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.errors import must_be
-from cpgnn.evaluation.metrics import Scored, share
+from cpgnn.evaluation.metrics import Ranking, Scored, share
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
@@ -76,11 +76,9 @@ def choose_threshold(
     positive = np.asarray(positive, dtype=bool)
     if not positive.any():
         raise must_be("The validation nodes", "show a node of the positive class", "none")
-    order = np.argsort(-probability, kind="stable")
-    values = probability[order]
-    last = np.append(values[1:] != values[:-1], True)
-    hits, called = np.cumsum(positive[order])[last], np.flatnonzero(last) + 1
-    values, precision, recall = values[last], hits / called, hits / positive.sum()
+    ranking = Ranking(probability, positive)
+    hits, called = ranking.counts()
+    precision, recall = hits / called, hits / positive.sum()
     reached = {"precision": precision, "recall": recall, "f1": precision}[goal.kind] >= goal.least
     if goal.kind == "f1":
         score = 2 * hits / (called + positive.sum())
@@ -89,7 +87,7 @@ def choose_threshold(
         score = np.where(reached, score, -1.0) if reached.any() else score
     best = int(np.argmax(score))
     return Threshold(
-        float(values[best]),
+        float(ranking.values[best]),
         str(goal),
         bool(reached.any()),
         float(precision[best]),
