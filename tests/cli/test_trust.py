@@ -35,7 +35,7 @@ def all_labels(folder, copies=1):
 def test_intervals_are_printed_and_written(cpgnn, files):
     done = fit(cpgnn, "--out", "run")
     assert done.code == 0, done.err
-    assert "90% interval" in done.out
+    assert "90 % interval" in done.out
     table = pd.read_csv("run/edge_frequency_intervals.csv")
     assert list(table["class"]) == ["buyer", "buyer", "seller", "seller"]
     wide = pd.read_csv("run/edge_frequency.csv", index_col="class")
