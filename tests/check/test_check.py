@@ -11,7 +11,7 @@ import pytest
 
 from cpgnn import Graph, read_graph
 from cpgnn.check import CheckReport, Finding, Homophily, check, check_loaded
-from cpgnn.check.finding import SEVERITIES, listed, number, quoted, worst_first
+from cpgnn.check.finding import SEVERITIES, worst_first
 from toys import planted
 
 
@@ -63,13 +63,6 @@ def test_the_dictionary_is_json_with_every_field():
 def test_without_nodes_or_labels():
     assert not check(Graph.from_edges([], [], num_nodes=3)).clean
     assert not check(Graph.from_edges(np.empty(0, int), np.empty(0, int), num_nodes=0)).clean
-
-
-def test_words():
-    assert number(1, "class", "classes") == "1 class"
-    assert number(2000, "node") == "2,000 nodes"
-    assert listed(list("abcdefg")) == "a, b, c, d, e and 2 more"
-    assert quoted(["a", 2]) == "'a', '2'"
 
 
 def test_files_with_a_split_column(tmp_path):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.check.finding import Finding, listed, named, number, quoted
+from cpgnn.check.finding import Finding, named
+from cpgnn.engine.text import count, listed, some
 from cpgnn.graph import Graph
 
 BINS, BINS_PER_CLASS = 32, 16
@@ -33,7 +34,7 @@ def constant_columns(graph: Graph) -> Iterator[Finding]:
             "problem" if every else "note",
             "constant-features",
             "No feature varies" if every else "Some features never vary",
-            f"{len(constant):,} of {number(X.shape[1], 'column')} "
+            f"{len(constant):,} of {count(X.shape[1], 'column')} "
             f"{'has' if len(constant) == 1 else 'have'} the same value for all nodes: "
             f"{_names(graph, constant)}.",
             "Leave the features out (--features), or find out what went wrong when they were made."
@@ -54,7 +55,7 @@ def given_away(graph: Graph) -> Iterator[Finding]:
     classes, columns = np.flatnonzero(tells.any(axis=0)), np.flatnonzero(tells.any(axis=1))
     best = columns[np.argsort(-rates.avoided[columns].max(axis=1), kind="stable")]
     every = len(classes) == len(rates.looked_at)
-    whom = "" if every else f" {quoted(graph.class_names[i] for i in classes)}"
+    whom = "" if every else f" {listed([graph.class_names[i] for i in classes])}"
     yield Finding(
         "problem" if every else "risk",
         "labels-in-features",
@@ -77,7 +78,7 @@ def column_name(graph: Graph, column: int) -> str:
 
 
 def _names(graph: Graph, columns: np.ndarray) -> str:
-    return listed([column_name(graph, int(j)) for j in columns])
+    return some([column_name(graph, int(j)) for j in columns])
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from cpgnn.check.facts import Stats
-from cpgnn.check.finding import Finding, listed, named, number, quoted
+from cpgnn.check.finding import Finding, named
+from cpgnn.engine.text import count, listed, some
 from cpgnn.graph import Graph
 
 HUB_DEGREE, HUB_FACTOR = 100, 20
@@ -30,7 +31,7 @@ def counted(stats: Stats, graph: Graph | None = None) -> Iterator[Finding]:
             "note",
             "self-loops",
             "Some nodes have an edge to themselves",
-            f"{number(loops, 'node has', 'nodes have')} a self-loop. Self-loops are set aside.",
+            f"{count(loops, 'node has', 'nodes have')} a self-loop. Self-loops are set aside.",
             "Nothing, unless an edge to itself says something: then make it a feature.",
             loops,
             names(lambda graph: graph.self_loops),
@@ -41,7 +42,7 @@ def counted(stats: Stats, graph: Graph | None = None) -> Iterator[Finding]:
             "risk" if blind else "note",
             "isolated-nodes",
             "Some nodes have no edge to another node",
-            f"{number(alone, 'node has', 'nodes have')} no neighbour. "
+            f"{count(alone, 'node has', 'nodes have')} no neighbour. "
             + (
                 "Without features, all that is known about them is how frequent the classes are."
                 if blind
@@ -79,7 +80,7 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
         "note",
         "hubs",
         "A few nodes have very many neighbours",
-        f"{number(many, 'node has', 'nodes have')} at least {least:,.0f} neighbours (the median is "
+        f"{count(many, 'node has', 'nodes have')} at least {least:,.0f} neighbours (the median is "
         f"{median:g}, the largest {largest:,}) and hold {held:.0%} of all edge ends.",
         "Check that they are real nodes and no stand-in such as 'unknown'. If training overflows "
         "or is unstable, try --normalization sym.",
@@ -108,8 +109,8 @@ def _classes(stats: Stats, names: Names) -> Iterator[Finding]:
             "risk",
             "empty-classes",
             "Some classes have no labelled node",
-            f"{quoted(stats.class_names[i] for i in empty)}: they cannot be learned, but take part "
-            "in the probabilities.",
+            f"{listed([stats.class_names[i] for i in empty])}: they cannot be learned, but take "
+            "part in the probabilities.",
             "Label some of their nodes, or leave these classes out.",
             len(empty),
         )
@@ -121,8 +122,8 @@ def _classes(stats: Stats, names: Names) -> Iterator[Finding]:
             "problem" if single else "risk",
             "rare-classes",
             "Some classes have very few labelled nodes",
-            f"{number(len(rare), 'class', 'classes')} with fewer than {RARE}: "
-            f"{listed([f'{stats.class_names[i]!r} ({sizes[i]})' for i in rare])}. They can hardly "
+            f"{count(len(rare), 'class', 'classes')} with fewer than {RARE}: "
+            f"{some([f'{stats.class_names[i]!r} ({sizes[i]})' for i in rare])}. They can hardly "
             "be learned, and their scores say little"
             + ("; one labelled node cannot both teach and test." if single else "."),
             "Label more of their nodes, merge them with other classes, or leave them out. "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -53,19 +53,3 @@ def named(graph: Graph, nodes: np.ndarray) -> tuple[str, ...]:
     """The ids of the first few of these nodes (positions, or a mask)."""
     positions = np.flatnonzero(nodes) if nodes.dtype == bool else nodes
     return tuple(str(node) for node in graph.node_ids[positions[:EXAMPLES]])
-
-
-def number(count: int, one: str, many: str = "") -> str:
-    """ "1 node", "2,000 nodes"."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def listed(words: Sequence[str]) -> str:
-    """ "a, b, c and 12 more"."""
-    rest = len(words) - EXAMPLES
-    return ", ".join(words[:EXAMPLES]) + (f" and {rest:,} more" if rest > 0 else "")
-
-
-def quoted(names: Iterable[object]) -> str:
-    """ "'a', 'b', 'c' and 12 more"."""
-    return listed([repr(str(name)) for name in names])

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cpgnn.check.finding import Finding, named, quoted
+from cpgnn.check.finding import Finding, named
+from cpgnn.engine.text import listed
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
@@ -23,7 +24,7 @@ def left_out(graph: Graph, split: Split) -> Iterator[Finding]:
                 f"classes-not-in-{part}",
                 f"Some classes have no {part} node",
                 "This split leaves no node to "
-                f"{purpose} of {quoted(graph.class_names[i] for i in missing)}.",
+                f"{purpose} of {listed([graph.class_names[i] for i in missing])}.",
                 "Label more of their nodes; if the labels have a split column, mark some of them "
                 f"'{part}' there.",
                 len(missing),

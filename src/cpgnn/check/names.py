@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pandas as pd
 
-from cpgnn.check.finding import EXAMPLES, Finding, named, number, quoted
+from cpgnn.check.finding import EXAMPLES, Finding, named
+from cpgnn.engine.text import count, listed
 from cpgnn.graph import Graph
 from cpgnn.io.labels import alike, stands_for_unknown
 
@@ -24,10 +25,10 @@ def similar_ids(graph: Graph) -> Iterator[Finding]:
         "problem" if lonely else "risk",
         "similar-ids",
         "Ids of nodes differ only by case or spaces",
-        f"{number(len(found), 'id')}, such as {quoted(graph.node_ids[found[:2]])}, count as "
+        f"{count(len(found), 'id')}, such as {listed(graph.node_ids[found[:2]])}, count as "
         "different nodes."
         + (
-            f" {number(lonely, 'of them has', 'of them have')} no edge: the files seem to write "
+            f" {count(lonely, 'of them has', 'of them have')} no edge: the files seem to write "
             "ids differently."
             if lonely
             else ""
@@ -48,8 +49,8 @@ def class_names(graph: Graph) -> Iterator[Finding]:
             "problem",
             "similar-classes",
             "Classes differ only by case or spaces",
-            f"{quoted(names[i] for i in found)} count as different classes "
-            f"({number(int(same.sum()), 'node')}).",
+            f"{listed([names[i] for i in found])} count as different classes "
+            f"({count(int(same.sum()), 'node')}).",
             "Write every class the same way.",
             len(found),
             named(graph, same),
@@ -60,7 +61,7 @@ def class_names(graph: Graph) -> Iterator[Finding]:
             "risk",
             "placeholder-class",
             f"The class {name!r} looks like a stand-in for 'unknown'",
-            f"{number(len(nodes), 'node has', 'nodes have')} this label, and it would be learned "
+            f"{count(len(nodes), 'node has', 'nodes have')} this label, and it would be learned "
             "and predicted like any other class.",
             f"If it means that the class is not known, use --unlabelled {name!r}.",
             len(nodes),

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from scipy.stats import rankdata
 
 from cpgnn.check.columns import column_name
-from cpgnn.check.finding import Finding, listed
+from cpgnn.check.finding import Finding
+from cpgnn.engine.text import some
 from cpgnn.graph import Graph
 
 LEVEL = 0.01
@@ -47,7 +48,7 @@ def unlike_the_rest(graph: Graph) -> Iterator[Finding]:
         said.append(f"They have {mean:.1f} neighbours on average, the others {rest:.1f}")
     named = [column_name(graph, int(columns[j - 1])) for j in found if j > 0]
     if named:
-        said.append(f"{'they also' if said else 'They'} differ in {listed(named)}")
+        said.append(f"{'they also' if said else 'They'} differ in {some(named)}")
     yield Finding(
         "risk",
         "labelled-unlike-others",

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from cpgnn.check.finding import Finding, named, number
+from cpgnn.check.finding import Finding, named
+from cpgnn.engine.text import count
 from cpgnn.graph import Graph
 
 
@@ -29,7 +30,7 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
             "note" if summed else "risk",
             "repeated-edges",
             "The same edge is listed more than once",
-            f"{number(repeated, 'row repeats', 'rows repeat')} an earlier one, same direction. "
+            f"{count(repeated, 'row repeats', 'rows repeat')} an earlier one, same direction. "
             + ("Their weights were added up." if summed else "Each edge counts once."),
             "Remove the repeats, unless they are separate events"
             + ("." if summed else ": then count them in a weight column."),
@@ -46,7 +47,7 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
             "risk" if mostly_both and summed else "note",
             "one-direction-edges",
             "Some edges are listed in both directions, others in one",
-            f"{number(one_way, 'edge')} in one direction, {both:,} in both. Directions are ignored"
+            f"{count(one_way, 'edge')} in one direction, {both:,} in both. Directions are ignored"
             + (": the weights of both are added up." if summed else "."),
             "If every edge was meant to be listed twice, add the missing rows, or list every edge "
             "once."
@@ -83,7 +84,7 @@ def parts(graph: Graph) -> Iterator[Finding]:
             "risk" if blind else "note",
             "parts-without-labels",
             "Parts of the graph have no labelled node",
-            f"{number(int(dark.sum()), 'node lies', 'nodes lie')} in parts that no label reaches. "
+            f"{count(int(dark.sum()), 'node lies', 'nodes lie')} in parts that no label reaches. "
             + (
                 "Without features there is nothing to tell their classes by."
                 if blind

@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cpgnn.check import CheckReport, Finding
-from cpgnn.check.finding import SEVERITIES, number
+from cpgnn.check.finding import SEVERITIES
 from cpgnn.cli.printing import console, show, table
+from cpgnn.engine.text import count
 
 STYLES = {"problem": "bold red", "risk": "bold yellow", "note": "bold"}
 
@@ -24,11 +25,11 @@ def print_report(report: CheckReport) -> None:
     """The findings, worst first; then whether the graph helps."""
     to = console()
     of = [f.severity for f in report.findings]
-    counts = ", ".join(number(of.count(kind), kind) for kind in SEVERITIES)
-    features = number(report.features, "feature") if report.features else "no features"
+    counts = ", ".join(count(of.count(kind), kind) for kind in SEVERITIES)
+    features = count(report.features, "feature") if report.features else "no features"
     to.print(
-        f"{counts}, in {number(report.nodes, 'node')} ({report.labelled:,} labelled), "
-        f"{number(report.edges, 'edge')}, {number(report.classes, 'class', 'classes')}, {features}."
+        f"{counts}, in {count(report.nodes, 'node')} ({report.labelled:,} labelled), "
+        f"{count(report.edges, 'edge')}, {count(report.classes, 'class', 'classes')}, {features}."
     )
     for finding in report.findings:
         _print(to, finding)

@@ -20,8 +20,17 @@ def listed(names: Sequence[Hashable], most: int = 5) -> str:
     >>> listed(["a", "b", "c", "d"], most=2)
     "'a', 'b' and 2 more"
     """
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+    return some([repr(str(name)) for name in names], most)
+
+
+def some(words: Sequence[str], most: int = 5) -> str:
+    """The first few words as they are.
+
+    >>> some(["a (3)", "b (2)", "c (1)"], most=2)
+    'a (3), b (2) and 1 more'
+    """
+    shown = ", ".join(words[:most])
+    return f"{shown} and {len(words) - most:,} more" if len(words) > most else shown
 
 
 def shorten(text: str, limit: int = 60) -> str:
