@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from cpgnn import Graph, Settings, Split
 from cpgnn.check import check
-from cpgnn.check.compare import LEAST_LABELS, _affordable, compare
+from cpgnn.check.compare import LEAST_LABELS, Comparison, _affordable, _entries, compare
+from cpgnn.evaluation.metrics import Scored
 from toys import planted
 
 
@@ -15,6 +19,7 @@ from toys import planted
 def fewer_epochs(monkeypatch):
     few = Settings(pretrain_epochs=30, epochs=60)
     monkeypatch.setattr("cpgnn.check.compare.SHORT", few)
+    monkeypatch.setattr("cpgnn.check.compare.REPEATS", 1)
 
 
 def everything(graph):
@@ -28,7 +33,7 @@ def test_a_graph_that_helps():
     assert found.difference.low > 0.05
     assert found.without == "MLP"
     assert found.difference.n == 400
-    gain = found.accuracy_with.value - found.accuracy_without.value
+    gain = found.score_with.value - found.score_without.value
     assert found.difference.value == pytest.approx(gain)
     assert 0 < found.difference.low < found.difference.value < found.difference.high
     assert found.to_dict()["verdict"] == "the graph helps"
@@ -43,7 +48,7 @@ def test_without_features_the_largest_class_stands_in():
     graph = planted(n=240, degree=12, h=0.95, num_features=None, shares=[0.5, 0.3, 0.2])
     found = compare(graph, everything(graph))
     assert found.without == "largest class"
-    assert found.accuracy_without.value == pytest.approx((graph.labels == 0).mean())
+    assert found.score_without.value == pytest.approx((graph.labels == 0).mean())
     assert found.verdict == "the graph helps"
 
 
@@ -68,3 +73,73 @@ def test_large_neighbourhoods_leave_labels_out(monkeypatch):
     star = Graph.from_edges(np.zeros(300, int), np.arange(1, 301))
     kept = _affordable(star, np.arange(301))
     assert kept.tolist() == list(range(1, 101))  # two each; the hub is left out
+
+
+def verdict(low, high, speaks):
+    middle = Scored((low + high) / 2, 100, low, high)
+    return Comparison("MLP", middle, middle, middle, "MLP-1", speaks).verdict
+
+
+@pytest.mark.parametrize("speaks", [False, True])
+def test_verdicts(speaks):
+    assert verdict(0.02, 0.3, speaks) == "the graph helps"
+    assert verdict(-0.3, -0.02, speaks) == "the graph hurts"
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.1, 0.2), (-0.005, 0.005), (-0.3, -0.005)])
+def test_no_difference_is_never_said_of_a_graph_that_speaks(low, high):
+    assert verdict(low, high, False) == "no clear difference"
+    assert "the graph says something" in verdict(low, high, True)
+    assert verdict(0.005, 0.3, False) == "no clear difference"
+    assert verdict(0.005, 0.3, True) == "the graph helps"
+
+
+def test_it_tries_what_fit_would_try(monkeypatch):
+    graph = planted(n=100)
+    split = Split(np.arange(50), np.arange(50, 100), [])
+    wanted = ["MLP-1", "MLP-2", "Cheby-1", "Cheby-2", "LINK-1"]
+    assert [str(entry) for entry in _entries(graph, split)] == wanted
+    monkeypatch.setattr("cpgnn.check.compare.MOST_EDGES", 10)
+    monkeypatch.setattr("cpgnn.check.compare.MOST_FIELD", 20)
+    assert [str(entry) for entry in _entries(graph, split)] == ["MLP-1", "LINK-1"]
+
+
+def test_another_prior_finds_what_the_first_misses():
+    """Labelled nodes know each other only through shops without a label or feature."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    shop = 120 + 2 * rng.integers(0, 15, (120, 4)) + (y[:, None] ^ (rng.random((120, 4)) < 0.1))
+    pairs = np.unique(np.stack([np.repeat(np.arange(120), 4), shop.ravel()], axis=1), axis=0)
+    graph = Graph.from_edges(*pairs.T, num_nodes=150, labels=np.append(y, np.full(30, -1)))
+    found = compare(graph, np.arange(120))
+    assert found.verdict == "the graph helps"
+    assert found.model != "MLP-1"
+
+
+def test_few_labels_are_dealt_several_times(monkeypatch):
+    monkeypatch.setattr("cpgnn.check.compare.REPEATS", 3)
+    monkeypatch.setattr("cpgnn.check.compare.SHORT", Settings(pretrain_epochs=5, epochs=5))
+    graph = planted(n=60, degree=10, h=0.02)
+    found = compare(graph, everything(graph))
+    assert (found.repeats, found.difference.n) == (3, 60)
+    assert "held out 3 times in 3 folds" in found.to_dict()["interval"]
+    monkeypatch.setattr("cpgnn.check.compare.FEW", 50)
+    assert compare(graph, everything(graph)).repeats == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("CPGNN_DATA" not in os.environ, reason="needs the published graphs")
+@pytest.mark.parametrize("name", ["airports_brazil", "airports_europe", "twitch_ptbr"])
+def test_real_graphs_that_speak(name, monkeypatch):
+    """Half of the labels, no features: `fit` gains on these, so check may not say "no"."""
+    monkeypatch.setattr("cpgnn.check.compare.SHORT", Settings(pretrain_epochs=100, epochs=200))
+    paths = list(Path(os.environ["CPGNN_DATA"]).rglob(f"{name}.npz"))
+    if not paths:
+        pytest.skip(f"CPGNN_DATA has no {name}.npz")
+    with np.load(paths[0], allow_pickle=False) as data:
+        y = np.where(np.random.default_rng(0).random(len(data["labels"])) < 0.5, data["labels"], -1)
+        graph = Graph.from_edges(*data["edge_index"], num_nodes=len(y), labels=y)
+    report = check(graph)
+    assert report.independence.p <= 0.005
+    assert report.comparison.verdict != "no clear difference"
+    assert report.comparison.difference.value > 0

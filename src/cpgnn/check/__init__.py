@@ -154,11 +154,13 @@ def check(
     if (border := split or _border(graph, seed)) is not None:
         usable = np.concatenate([border.train, border.val])
         usable = usable[graph.labels[usable] >= 0]
+    independence = Independence.of(graph, usable, seed=seed)
     outcome: Comparison | str = "it was not asked for"
     if compare:
         from cpgnn.check.compare import compare as with_and_without
 
-        outcome = with_and_without(graph, usable, seed=seed, begin=begin)
+        speaks = independence is not None and independence.speaks
+        outcome = with_and_without(graph, usable, graph_speaks=speaks, seed=seed, begin=begin)
     return CheckReport(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
@@ -167,7 +169,7 @@ def check(
         features=graph.num_features or 0,
         findings=find(graph, split, rows=rows, seed=seed),
         homophily=Homophily.of(graph),
-        independence=Independence.of(graph, usable, seed=seed),
+        independence=independence,
         comparison=None if isinstance(outcome, str) else outcome,
         not_compared=outcome if isinstance(outcome, str) else "",
     )

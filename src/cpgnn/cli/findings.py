@@ -61,8 +61,8 @@ def _print_worth(to: Console, report: CheckReport) -> None:
         ("what a neighbour's class tells (label informativeness)", like.label_informativeness),
     ]
     if found is not None:
-        rows.append((f"accuracy without the graph ({found.without})", found.accuracy_without.value))
-        rows.append(("accuracy with the graph (CPGNN)", found.accuracy_with.value))
+        rows.append((f"accuracy without the graph ({found.without})", found.score_without.value))
+        rows.append((f"accuracy with the graph (CPGNN, {found.model})", found.score_with.value))
     for name, value in rows:
         made.add_row(name, "–" if np.isnan(value) else f"{value:.3f}")
     show(to, made)
@@ -74,8 +74,8 @@ def _print_worth(to: Console, report: CheckReport) -> None:
     gain = found.difference
     to.print(
         f"{found.verdict.capitalize()}: {100 * gain.value:+.1f} points of accuracy, 95 % interval "
-        f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f} (over {gain.n:,} "
-        "labelled nodes, each held out once, of models trained briefly)."
+        f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f} ({gain.n:,} labelled nodes, each held "
+        f"out {found.held_out}; models trained briefly)."
     )
     if found.without != "MLP":
         to.print("Without features an MLP has nothing to go by, so the largest class stands in.")
