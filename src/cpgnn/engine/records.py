@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -66,18 +67,21 @@ class EpochRecord(Record):
 
 def json_text(value: Any) -> str:
     """Valid JSON, two blanks deep: NaN and infinity are null."""
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
-    """What JSON knows: NumPy's numbers as Python's, and what it does not know as text."""
+def plain(value: Any) -> Any:
+    """What JSON knows: fields and arrays as dicts and lists, NaN and infinity as null, the rest as
+    text."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
         return None
     return value if isinstance(value, bool | int | float | str | None) else str(value)
 

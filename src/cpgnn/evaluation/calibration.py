@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
+from cpgnn.engine.records import plain
 from cpgnn.errors import check_count
 
 BINS = 15
@@ -89,12 +90,7 @@ class Reliability:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; empty bins are null."""
-        return {
-            "expected_calibration_error": self.error,
-            "count": self.count.tolist(),
-            "confidence": [None if np.isnan(x) else float(x) for x in self.confidence],
-            "accuracy": [None if np.isnan(x) else float(x) for x in self.accuracy],
-        }
+        return {"expected_calibration_error": self.error} | plain(self)
 
 
 def reliability(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Reliability:
@@ -129,9 +125,6 @@ class Calibration:
         return cls(temperature, num_nodes, before, after)
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "temperature": self.temperature,
-            "calibration_nodes": self.num_nodes,
-            "before": self.before.as_dict(),
-            "after": self.after.as_dict(),
-        }
+        """For JSON."""
+        made = {"temperature": self.temperature, "calibration_nodes": self.num_nodes}
+        return made | {"before": self.before.as_dict(), "after": self.after.as_dict()}

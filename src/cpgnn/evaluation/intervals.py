@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 
 from cpgnn.compatibility import edge_frequency, enhanced_belief
+from cpgnn.engine.records import plain
 from cpgnn.errors import check_count, wrong_value
 from cpgnn.homophily import one_hot, row_normalized
 
@@ -64,17 +65,8 @@ class EdgeFrequency:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; NaN becomes null."""
-        matrices = {"share": self.share, "low": self.low, "high": self.high, "edges": self.edges}
-        as_lists = {
-            name: [[None if np.isnan(x) else float(x) for x in row] for row in matrix]
-            for name, matrix in matrices.items()
-        }
-        return as_lists | {
-            "evidence": self.evidence.tolist(),
-            "confidence": self.confidence,
-            "method": self.method,
-            "optimistic": self.optimistic,
-        }
+        names = ("share", "low", "high", "edges", "evidence", "confidence", "method", "optimistic")
+        return dict(plain({name: getattr(self, name) for name in names}))
 
     def table(self, class_names: list[str]) -> pd.DataFrame:
         """One row a pair of classes."""
@@ -155,16 +147,9 @@ def edge_frequency_interval(
     f = np.nan_to_num(row_normalized(np.stack([C.sum(1), counts[0, 1].sum(1)], axis=1))[:, 0])
     low, high = _ends(share, F[1:], C / unit, np.sqrt(1 - f**2), confidence)
     accuracy = float((predicted[val] == labels[val]).mean())
-    return EdgeFrequency(
-        share,
-        low,
-        high,
-        C,
-        initial,
-        confidence,
-        "known edges and predictions",
-        accuracy < TRUSTED_ACCURACY,
-    )
+    both: Literal["known edges and predictions"] = "known edges and predictions"
+    optimistic = accuracy < TRUSTED_ACCURACY
+    return EdgeFrequency(share, low, high, C, initial, confidence, both, optimistic)
 
 
 def _column_weights(

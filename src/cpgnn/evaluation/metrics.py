@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from scipy.stats import pearsonr
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
-from cpgnn.engine.records import Count, Number
+from cpgnn.engine.records import Count, Number, plain
 
 HELD_OUT = "held-out nodes"
 RARE = 0.05
@@ -38,9 +38,9 @@ class Scored:
     low: Number
     high: Number
 
-    def as_dict(self) -> dict[str, float | int | None]:
-        parts = {"value": self.value, "n": self.n, "low": self.low, "high": self.high}
-        return {key: None if np.isnan(part) else part for key, part in parts.items()}
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; NaN becomes null."""
+        return dict(plain(self))
 
 
 def rare_class(sizes: np.ndarray) -> int | None:
@@ -132,33 +132,24 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; NaN becomes null."""
-        per_class = {
-            name: {
-                "precision": self.precision[name].as_dict(),
-                "recall": self.recall[name].as_dict(),
-            }
-            for name in self.precision
-        }
         result: dict[str, Any] = {
             "measured_on": self.measured_on,
             "judged_by": "average precision" if self.by_ranking else "accuracy",
-            "accuracy": self.accuracy.as_dict(),
-            "macro_f1": self.macro_f1.as_dict(),
-            "majority_class": self.majority.as_dict(),
-            "per_class": per_class,
-            "confusion": self.confusion.tolist(),
+            "accuracy": self.accuracy,
+            "macro_f1": self.macro_f1,
+            "majority_class": self.majority,
+            "per_class": {
+                name: {"precision": self.precision[name], "recall": self.recall[name]}
+                for name in self.precision
+            },
+            "confusion": self.confusion,
             "interval": "95 %: Wilson for shares and average precision, Newcombe for ROC-AUC, "
             "MOVER for macro-F1",
         }
-        if self.chance and self.roc_auc and self.average_precision:
-            result |= {
-                "positive": self.positive,
-                "chance": self.chance.as_dict(),
-                "roc_auc": self.roc_auc.as_dict(),
-                "average_precision": self.average_precision.as_dict(),
-                "precision_at": {k: v.as_dict() for k, v in (self.precision_at or {}).items()},
-            }
-        return result
+        ranking = ("positive", "chance", "roc_auc", "average_precision", "precision_at")
+        if self.positive is not None:
+            result |= {name: getattr(self, name) for name in ranking}
+        return dict(plain(result))
 
 
 def evaluate(

@@ -6,12 +6,13 @@ look. The threshold is chosen on validation nodes; what it is worth is measured 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from cpgnn.engine.records import plain
 from cpgnn.errors import must_be
 from cpgnn.evaluation.metrics import Ranking, Scored, share
 from cpgnn.graph import Graph
@@ -31,9 +32,6 @@ class Threshold:
     """On the validation nodes that chose it: not what to expect on others."""
     positives: int
     """Positive nodes among those."""
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -106,12 +104,9 @@ class Flag:
     test: dict[str, Scored] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "class": self.class_name,
-            "value": self.value,
-            "validation": None if self.chosen is None else self.chosen.as_dict(),
-            "test": None if self.test is None else {k: v.as_dict() for k, v in self.test.items()},
-        }
+        """For JSON."""
+        found = {"validation": self.chosen, "test": self.test}
+        return dict(plain({"class": self.class_name, "value": self.value} | found))
 
 
 def threshold_scores(

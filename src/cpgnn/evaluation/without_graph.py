@@ -10,6 +10,7 @@ import torch
 
 from cpgnn.architecture import Architecture
 from cpgnn.engine.loop import Observer
+from cpgnn.engine.records import plain
 from cpgnn.evaluation.metrics import (
     Scored,
     difference,
@@ -66,15 +67,8 @@ class WithoutGraph:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"accuracy": self.accuracy.as_dict(), "gain": self.gain.as_dict()}
-        if self.average_precision and self.average_precision_gain:
-            made["average_precision"] = self.average_precision.as_dict()
-            made["average_precision_gain"] = self.average_precision_gain.as_dict()
-        for name in ("precision_at", "threshold"):
-            scores: dict[Any, Scored] | None = getattr(self, name)
-            if scores is not None:
-                made[name] = {key: scored.as_dict() for key, scored in scores.items()}
-        return made
+        """For JSON; scores that there are none of are left out."""
+        return {name: scores for name, scores in plain(self).items() if scores is not None}
 
 
 def graph_blind_proba(
