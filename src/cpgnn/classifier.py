@@ -57,12 +57,18 @@ class Prediction:
     """The same as the network was fed with it."""
     logits: np.ndarray
     """[n, c]: B̄^(K) + 1/c, or the prior's where K is 0."""
+    nothing_known: np.ndarray
+    """[n]: nodes without edges and features, of which the model cannot know a thing."""
+    class_shares: np.ndarray | None
+    """[c], of the training labels: the probabilities of those nodes."""
     temperature: float
 
     @cached_property
     def probabilities(self) -> np.ndarray:
-        """softmax(logits / T), float64 [n, c]."""
-        return softmax(self.logits, self.temperature)
+        """softmax(logits / T), float64 [n, c]; the class shares where nothing is known."""
+        P = softmax(self.logits, self.temperature)
+        P[self.nothing_known] = self.class_shares
+        return P
 
 
 class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -99,6 +105,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     initial_compatibility_ : the estimate it started from
     edge_frequency_ : [c, c], "of the edges of class i, this share leads to class j"
     edge_frequency_interval_ : `EdgeFrequency`, the same with 90 % intervals and its evidence
+    class_shares_ : share of every class among the training labels, [c]
     temperature_ : T, what logits are divided by in `predict_proba`; 1 if not calibrated
     calibration_ : the nodes that set it; none if there were too few, or `calibrate` is off
     num_layers_ : layers in use; 0 when the prior alone was best on the validation nodes
@@ -217,6 +224,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.initial_compatibility_ is None and model.num_layers == 0
         ):  # asked for from the start
             self.initial_compatibility_ = estimated_compatibility(model, scaled, split, settings)
+        counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
+        self.class_shares_: np.ndarray | None = counts / counts.sum()
         self._own = self._predicted(graph, scaled, 1.0)
         self.calibration_, self.temperature_ = held, 1.0
         if len(held):  # these nodes neither trained the weights nor chose the epoch
@@ -360,7 +369,12 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     advise("Try {}, or fewer layers.", normalization=("sym", "row")),
                 )
             )
-        return Prediction(graph, scaled, logits, temperature)
+        shares, nothing = self.class_shares_, np.zeros(graph.num_nodes, dtype=bool)
+        if shares is not None and self.architecture_ is not None:
+            nothing = lacks_evidence(scaled)
+            if scaled.features is None and self.architecture_.prior != "link":
+                nothing[self.split_.train] = False  # these the prior knows by heart
+        return Prediction(graph, scaled, logits, nothing, shares, temperature)
 
     def logits(self, graph: Graph | None = None) -> np.ndarray:
         """Logits [n, c] of every node: B̄^(K) + 1/c, or the prior's where K is 0."""
@@ -368,12 +382,13 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, graph: Graph | None = None) -> np.ndarray:
         """softmax(logits / T): probability of every class for every node, [n, c]; without a graph,
-        of the fitted one."""
+        of the fitted one. Nodes without edges and features get the shares of the training labels.
+        """
         return self.prediction(graph).probabilities.copy()
 
     def predict(self, graph: Graph | None = None) -> np.ndarray:
         """The most probable class of every node, by its name."""
-        best = self.prediction(graph).logits.argmax(axis=1)
+        best = self.prediction(graph).probabilities.argmax(axis=1)
         return self.classes_[best]
 
     def score(self, graph: Graph, y: Any = None, sample_weight: Any = None) -> float:
@@ -441,6 +456,18 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.target_tags.required = False
         return tags
+
+
+def lacks_evidence(scaled: Graph) -> np.ndarray:
+    """[n]: nodes without an edge whose features, as the network sees them, are 0 or not there.
+
+    The built-in networks have no biases: for such a node they say the same as for every other.
+    """
+    alone = np.diff(scaled.adjacency.indptr) == 0
+    X: Any = scaled.features
+    if X is None or not alone.any():
+        return alone
+    return alone & ~np.asarray((X != 0).sum(axis=1), dtype=bool).ravel()
 
 
 def _as_graph(graph: Any) -> Graph:

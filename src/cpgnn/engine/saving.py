@@ -157,6 +157,7 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "edge_frequency.high": found.high,
         "edge_frequency.edges": found.edges,
         "calibration": classifier.calibration_,
+        "class_shares": classifier.class_shares_,
         "scaler.mean": classifier.scaler_.mean,
         "scaler.std": classifier.scaler_.std,
         **{f"split.{part}": getattr(classifier.split_, part) for part in PARTS},
@@ -201,6 +202,7 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
     classifier.edge_frequency_interval_ = EdgeFrequency(share, low, high, edges, initial, **rest)
     classifier.temperature_, classifier.calibration_ = record.temperature, arrays["calibration"]
     classifier.self_trained_ = record.self_trained
+    classifier.class_shares_ = arrays.get("class_shares")  # models of 0.1 have none
     classifier.nodes_ = record.nodes
     classifier.kept_ = Epoch(**dict(record.kept)) if record.kept else None
     classifier.n_features_in_ = record.shape.num_features or 0
@@ -239,8 +241,8 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
     shapes = record.architecture.weight_shapes(record.shape)
     wanted: dict[str, tuple[int, ...]] = {f"model.{name}": size for name, size in shapes.items()}
     wanted |= dict.fromkeys(("compatibility", *FREQUENCIES), (c, c))
-    if "initial_compatibility" in tensors:
-        wanted["initial_compatibility"] = (c, c)
+    optional = {"initial_compatibility": (c, c), "class_shares": (c,)}
+    wanted |= {name: size for name, size in optional.items() if name in tensors}
     if record.scaling == "standard":
         wanted |= {"scaler.mean": (F or 0,), "scaler.std": (F or 0,)}
     positions = ("calibration", *(f"split.{part}" for part in PARTS))

@@ -68,6 +68,7 @@ def train_run(
         trials=fitted.trials_,
         history=history(fitted),
         evaluation=found.evaluation,
+        known_only=found.known_only,
         without_graph=found.without_graph,
         calibration=found.calibration,
         flag=found.flag,

@@ -111,6 +111,7 @@ def _opened(folder: Path) -> Run:
         trials=pd.DataFrame([dict(trial) for trial in metrics.trials], columns=TRIAL_COLUMNS),
         history=_read_history(folder / HISTORY),
         evaluation=test.made() if test else None,
+        known_only=metrics.test_known_only.made() if metrics.test_known_only else None,
         without_graph=metrics.without_graph,
         calibration=calibration.made() if calibration else None,
         flag=metrics.flag.made() if metrics.flag else flag,
@@ -140,8 +141,9 @@ def _check_fit(
     path = folder / METRICS
     if metrics.flag is not None and metrics.flag.class_name not in names:
         raise damaged(path, f"flag: there is no class {metrics.flag.class_name[:40]!r}")
-    if metrics.test is not None and list(metrics.test.per_class) != names:
-        raise damaged(path, "test.per_class: its classes are not those of the model")
+    for test in (metrics.test, metrics.test_known_only):
+        if test is not None and list(test.per_class) != names:
+            raise damaged(path, "test.per_class: its classes are not those of the model")
     if metrics.edge_frequency is not None and len(metrics.edge_frequency.evidence) != c:
         raise damaged(path, f"edge_frequency: it should be of {c} classes")
     if graph is None:
@@ -268,6 +270,7 @@ def summary(run: Run) -> dict[str, Any]:
         "self_trained": classifier.self_trained_,
         "trials": run.trials.to_dict("records"),
         "test": None if run.evaluation is None else run.evaluation.as_dict(),
+        "test_known_only": None if run.known_only is None else run.known_only.as_dict(),
         "without_graph": None if run.without_graph is None else run.without_graph.as_dict(),
         "edge_frequency": classifier.edge_frequency_interval_.as_dict(),
         "calibration": None if run.calibration is None else run.calibration.as_dict(),

@@ -23,6 +23,8 @@ class Measured:
     """What was found on labels that the model has not seen; nothing where none was held out."""
 
     evaluation: Evaluation | None = None
+    known_only: Evaluation | None = None
+    """The same without nodes that have neither edges nor features; None where there are none."""
     without_graph: WithoutGraph | None = None
     calibration: Calibration | None = None
     flag: Flag | None = None
@@ -49,9 +51,15 @@ def measure(
     if not len(test):
         return Measured(flag=flag)
     evaluation, without = _scores(own.probabilities[test], blind, own.graph, test, wanted)
-    calibration = Calibration.of(
-        own.logits[test], y[test], own.temperature, len(fitted.calibration_)
-    )
+    known = test[~own.nothing_known[test]]
+    known_only = None
+    if 0 < len(known) < len(test):
+        known_only, _ = _scores(own.probabilities[known], None, own.graph, known, wanted)
+    calibration = None
+    if len(known):
+        calibration = Calibration.of(
+            own.logits[known], y[known], own.temperature, len(fitted.calibration_)
+        )
     if evaluation.by_ranking and flag is None:
         flag = _flag(own.probabilities, own.graph, split, wanted)
     if drawn and len(test) < FEW:
@@ -65,10 +73,20 @@ def measure(
                 wanted,
                 measured_on=str(found),
             )
+            known = ~own.nothing_known[found.nodes]
+            if known_only is not None:
+                known_only, _ = _scores(
+                    found.probabilities[:, known],
+                    None,
+                    own.graph,
+                    found.nodes[known],
+                    wanted,
+                    measured_on=str(found),
+                )
     if flag is not None and blind is not None and without is not None:
         other = _flag(blind, own.graph, split, wanted)
         without = replace(without, threshold=None if other is None else other.test)
-    return Measured(evaluation, without, calibration, flag)
+    return Measured(evaluation, known_only, without, calibration, flag)
 
 
 def _scores(

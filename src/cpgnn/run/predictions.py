@@ -9,6 +9,8 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
+BASIS = "basis"
+
 
 def predictions(
     classifier: CPGNNClassifier,
@@ -19,7 +21,9 @@ def predictions(
     """One row per node: id, class, label, split, and `p_<class>` for every class.
 
     Labels and `split` are those of the fit; in another graph, of the nodes that it shares. With
-    `nodes`, only those at these positions.
+    `nodes`, only those at these positions. Where there are nodes without edges and features, a
+    last column `basis` says "nothing known" of them: their probabilities are the shares of the
+    classes among the training labels.
     """
     prediction = classifier.prediction(graph)
     fitted: Graph | None = getattr(classifier, "graph_", None)
@@ -34,6 +38,9 @@ def predictions(
         label, part = (column[at] for column in _labels_and_parts(fitted, split))
     table = {"id": ids, "class": names[P.argmax(axis=1)], "label": label, "split": part}
     table |= {f"p_{name}": P[:, i] for i, name in enumerate(names)}
+    nothing = prediction.nothing_known[where]
+    if nothing.any():
+        table[BASIS] = np.where(nothing, "nothing known", "")
     return pd.DataFrame(table)
 
 

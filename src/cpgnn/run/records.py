@@ -165,6 +165,7 @@ class MetricsRecord(Record):
     self_trained: Count = 0
     trials: tuple[TrialRecord, ...] = ()
     test: HeldOutRecord | None
+    test_known_only: HeldOutRecord | None = None
     without_graph: WithoutGraph | None = None
     edge_frequency: FrequencyRecord | None = None
     calibration: CalibrationRecord | None = None

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from cpgnn.check.finding import Finding
 from cpgnn.classifier import CPGNNClassifier, Prediction
 from cpgnn.engine.loop import Epoch
+from cpgnn.engine.text import count
 from cpgnn.errors import must_be
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.metrics import Evaluation
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.verdict import Verdict, judge
 from cpgnn.evaluation.without_graph import WithoutGraph
+from cpgnn.formatting import between, percent
 from cpgnn.graph import Graph
 from cpgnn.io import FeatureColumns
 from cpgnn.splits import Split
@@ -40,6 +42,8 @@ class Run:
     history: pd.DataFrame
     """Its training, one row per epoch."""
     evaluation: Evaluation | None = None
+    known_only: Evaluation | None = None
+    """The scores without nodes of which nothing is known; None where all are known."""
     without_graph: WithoutGraph | None = None
     calibration: Calibration | None = None
     """Probabilities of the test nodes before and after the temperature."""
@@ -72,7 +76,17 @@ class Run:
     def verdict(self) -> Verdict:
         """Whether the classes can be relied on, and whether the graph helps."""
         has_features = bool(self.classifier.n_features_in_)
-        return judge(self.evaluation, self.without_graph, self.flag, has_features=has_features)
+        made = judge(self.evaluation, self.without_graph, self.flag, has_features=has_features)
+        if self.evaluation is None or self.known_only is None:
+            return made
+        every, known = self.evaluation.accuracy, self.known_only.accuracy
+        nodes = count(every.n - known.n, "of these nodes has", "of these nodes have")
+        unknown = (
+            f"{nodes} neither edges nor features: nothing is known of them, and they get the class "
+            f"shares of the training labels. Accuracy without them: {percent(known.value)} (95 % "
+            f"interval {between(known.low, known.high)}); with them: {percent(every.value)}."
+        )
+        return replace(made, reasons=(*made.reasons, unknown))
 
     @property
     def class_names(self) -> list[str]:
