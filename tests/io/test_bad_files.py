@@ -170,7 +170,6 @@ CASES = {
         3,
         "column 'g'.* must be a number. Got 'red'.*one_hot=True",
     ),
-    "decimal comma": ("features", "f.csv", "a;1\nb;2,5\nc;1\n", 2, "Got '2,5'.*with a point"),
     "parquet text": (
         "features",
         "f.parquet",
@@ -262,8 +261,8 @@ def test_a_folder_is_no_file(tmp_path):
 
 def test_too_many_categories(put):
     ring = "".join(f"n{i},n{i + 1}\n" for i in range(1001))
-    kinds = "".join(f"n{i},k{i}\n" for i in range(1002))
-    with pytest.raises(InputError, match=r"at most 1,000 different values .* Got 1,002"):
+    kinds = "".join(f"n{i},k{i}\n" for i in range(1001)) + "n1001,k0\n"
+    with pytest.raises(InputError, match=r"at most 1,000 different values .* Got 1,001"):
         read_graph(put("e.csv", ring), None, put("f.csv", kinds), one_hot=True)
 
 

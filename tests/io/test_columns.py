@@ -30,7 +30,8 @@ def test_json_there_and_back(put):
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": 2},
+        {"format": 3},
+        {"readings": [None]},
         {"names": ["age"]},
         {"names": [1, 2, 3]},
         {"categories": [None, "red", None]},

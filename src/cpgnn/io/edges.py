@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from cpgnn.io.headers import ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
+from cpgnn.io.readings import Decimal, find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
 
 FEW = 10
@@ -56,7 +57,7 @@ def first_row(source: np.ndarray, target: np.ndarray, position: int) -> int:
     return int(np.argmax((source == position) | (target == position)))
 
 
-def read_edges(path: Path, header: bool | None = None) -> EdgeList:
+def read_edges(path: Path, header: bool | None = None, decimal: Decimal | None = None) -> EdgeList:
     """Edges from a table: source, target[, weight]."""
     file = read_table(path, ids=(0, 1), numbers=True, header=header)
     width = file.table.num_columns
@@ -76,7 +77,11 @@ def read_edges(path: Path, header: bool | None = None) -> EdgeList:
     _check_spelling(edges)
     if width == 2:
         return edges
-    return replace(edges, weights=edge_weights(file, file.table.column(2)))
+    weights = file.table.column(2)
+    if not pa.types.is_floating(weights.type) and (reading := find_reading(file, 2, decimal)):
+        notices += reading_notices(file, {2: reading})
+        weights = pa.chunked_array([read_numbers(file, 2, reading)])
+    return replace(edges, weights=edge_weights(file, weights), notices=tuple(notices))
 
 
 def edge_weights(file: TableFile, column: pa.ChunkedArray) -> np.ndarray:

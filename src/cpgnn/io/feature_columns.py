@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import scipy.sparse as sp
 
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import listed
+from cpgnn.io.readings import Reading
 from cpgnn.io.tables import TableFile
 
-FORMAT = 1
-"""Raised when what `as_dict` returns cannot be read by an older version."""
+FORMAT = 2
+"""Raised when what `as_dict` returns cannot be read by an older version: 2 has readings."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,13 @@ class FeatureColumns:
     names: tuple[str, ...] | None
     """None where the file has no names, or one name twice: then columns count by position."""
     categories: tuple[tuple[str, ...] | None, ...]
-    """The values of each text column; None for a numeric one."""
+    """The values of each text column; None for a numeric one, none for one that is not used."""
     medians: tuple[float, ...] | None = None
     """What fills a gap in each column of the matrix; None where nothing was to be filled."""
     impute: bool = False
     """Whether gaps are filled unless somebody says otherwise."""
+    readings: tuple[Reading | None, ...] = ()
+    """How each column of numbers in another dress is read; None for the others, () for no such."""
 
     @classmethod
     def numeric(cls, names: Sequence[str] | None, width: int) -> FeatureColumns:
@@ -54,9 +57,19 @@ class FeatureColumns:
         coded = sum(len(values or ()) for values in self.categories)
         return np.arange(numeric + coded) >= numeric
 
-    def text_columns(self, header: Sequence[str] | None) -> set[int]:
-        """The positions, ids counted, of what was text in the first file."""
-        text = [i for i, values in enumerate(self.categories) if values is not None]
+    def reading(self, i: int) -> Reading | None:
+        return self.readings[i] if self.readings else None
+
+    def text_columns(self, header: Sequence[str] | None, typed: bool = False) -> set[int]:
+        """The positions, ids counted, of what was text in the first file.
+
+        In a `typed` file (Parquet) numbers are numbers, however the first one wrote them.
+        """
+        text = [
+            i
+            for i, values in enumerate(self.categories)
+            if values is not None or (self.reading(i) and not typed)
+        ]
         if self.names is None or header is None:
             return {i + 1 for i in text}
         wanted = {self.names[i] for i in text}
@@ -83,13 +96,16 @@ class FeatureColumns:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it."""
-        return {
-            "format": FORMAT,
+        values: dict[str, Any] = {
+            "format": FORMAT if self.readings else 1,
             "names": None if self.names is None else list(self.names),
             "categories": [None if v is None else list(v) for v in self.categories],
             "medians": None if self.medians is None else list(self.medians),
             "impute": self.impute,
         }
+        if self.readings:
+            values["readings"] = [None if r is None else asdict(r) for r in self.readings]
+        return values
 
     @classmethod
     def from_dict(cls, values: Any) -> FeatureColumns:
@@ -102,11 +118,14 @@ class FeatureColumns:
             tuple(None if v is None else _texts(v) for v in values["categories"]),
             None if medians is None else tuple(float(value) for value in medians),
             bool(values["impute"]),
+            tuple(None if r is None else Reading(**r) for r in values.get("readings", ())),
         )
         if columns.names is not None and len(columns.names) != len(columns.categories):
             raise ValueError("as many names as columns are needed")
         if medians is not None and len(medians) != len(columns.is_category):
             raise ValueError("a median for each column is needed")
+        if columns.readings and len(columns.readings) != len(columns.categories):
+            raise ValueError("a reading for each column is needed")
         return columns
 
 

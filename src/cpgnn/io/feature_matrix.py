@@ -11,9 +11,11 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from cpgnn.engine.text import count, listed, shorten
-from cpgnn.errors import InputError, Message, advise
+from cpgnn.errors import InputError, advise
 from cpgnn.io.edges import first_text
 from cpgnn.io.feature_columns import FeatureColumns, unique
+from cpgnn.io.headers import is_number
+from cpgnn.io.readings import Decimal, Reading, find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, as_array, known_cells
 
 Impute = Literal["median"] | None
@@ -24,7 +26,11 @@ SPARSE_FROM = 64
 
 
 def build_matrix(
-    file: TableFile, impute: Impute, one_hot: bool, like: FeatureColumns | None
+    file: TableFile,
+    impute: Impute,
+    one_hot: bool,
+    like: FeatureColumns | None,
+    decimal: Decimal | None = None,
 ) -> tuple[Any, FeatureColumns, list[str]]:
     """All columns but the first (the ids): the matrix, what its columns are, and what to say.
 
@@ -32,21 +38,31 @@ def build_matrix(
     """
     notices: list[str] = []
     if like is None:
-        places, columns = list(range(1, file.table.num_columns)), _found(file, one_hot)
+        places = list(range(1, file.table.num_columns))
+        columns = _found(file, one_hot, decimal, notices)
     else:
         (places, notices), columns = like.positions(file), like
-    numeric, text = [], []
-    for place, categories in zip(places, columns.categories, strict=True):
+    numeric: dict[int, np.ndarray] = {}
+    text = {}
+    for j, (place, categories) in enumerate(zip(places, columns.categories, strict=True)):
+        column, reading = file.table.column(place), columns.reading(j)
         if categories is not None:
-            text.append((place, categories))
-        elif pa.types.is_floating(file.table.column(place).type):
-            numeric.append(place)
+            text[place] = categories
+        elif reading is not None:
+            numeric[place] = read_numbers(file, place, reading)
         else:
-            hint = "It was a number in every row when the model was fitted."
-            raise _not_a_number(file, place, hint)
+            plain = _plain_numbers(column)
+            if plain is None:
+                hint = "It was a number in every row when the model was fitted."
+                raise _not_a_number(file, place, hint)
+            numeric[place] = plain
+    readings = {place: columns.reading(j) for j, place in enumerate(places)}
+    notices += reading_notices(file, {i: reading for i, reading in readings.items() if reading})
     dense, medians, filled = _numbers(file, numeric, impute, columns.medians)
     coded, unseen = [], []
-    for place, categories in text:
+    for place, categories in text.items():
+        if not categories:  # as many values as rows when the model was fitted
+            continue
         hot, filled[place], notice = _one_hot(file, place, categories, impute)
         coded.append(hot)
         unseen += notice
@@ -59,38 +75,78 @@ def build_matrix(
         matrix: Any = np.hstack([dense, *(hot.toarray() for hot in coded)]) if coded else dense
     else:
         matrix = sp.csr_array(sp.hstack([sp.csr_array(dense), *coded], format="csr"))
+    if not matrix.shape[1]:
+        must, got = "have a column of numbers or categories", listed((file.header or ())[1:])
+        raise file.wrong("Features", must, got or "none")
     return matrix, columns, notices
 
 
-def _found(file: TableFile, one_hot: bool) -> FeatureColumns:
-    """The columns of a first file: numbers where all cells are, else categories."""
+def _found(
+    file: TableFile, one_hot: bool, decimal: Decimal | None, notices: list[str]
+) -> FeatureColumns:
+    """The columns of a first file: numbers where all cells can be read so, else categories."""
     categories: list[tuple[str, ...] | None] = []
+    readings: list[Reading | None] = []
     for i, column in enumerate(file.table.columns[1:], start=1):
-        if pa.types.is_floating(column.type):
-            categories.append(None)
-            continue
-        if not one_hot:
-            raise _not_a_number(file, i, advise("Remove the column, or use {}.", one_hot=True))
-        values = sorted(pc.unique(known_cells(column)).drop_null().to_pylist())
-        if len(values) > MAX_CATEGORIES:
-            must = f"have at most {MAX_CATEGORIES:,} different values for one-hot columns"
-            got, hint = f"{len(values):,}", "Remove or group it first."
-            raise file.wrong(f"Text column {file.column(i)}", must, got, hint)
-        categories.append(tuple(values))
-    return FeatureColumns(unique(file.header[1:] if file.header else None), tuple(categories))
+        values = reading = None
+        if not pa.types.is_floating(column.type) and _plain_numbers(column) is None:
+            reading = find_reading(file, i, decimal)
+            if reading is None:
+                values = _categories(file, i, one_hot, notices)
+        categories.append(values)
+        readings.append(reading)
+    names = unique(file.header[1:] if file.header else None)
+    dressed = tuple(readings) if any(readings) else ()
+    return FeatureColumns(names, tuple(categories), readings=dressed)
+
+
+def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> tuple[str, ...]:
+    """The values of a text column; none, with a notice, if every row has its own."""
+    known = as_array(known_cells(file.table.column(i))).drop_null()
+    values = sorted(pc.unique(known).to_pylist())
+    names_rows = 1 < len(values) == len(known)
+    if not one_hot:
+        hint = advise("Remove the column, or use {}.", one_hot=True)
+        if names_rows and file.header and not any(map(is_number, values)):
+            hint = advise("Every row has its own value, so use {}.", ignore=[file.header[i]])
+        raise _not_a_number(file, i, hint)
+    if names_rows:
+        notices.append(
+            f"{file.path}: column {file.column(i)} is not used: every row has its own value, which "
+            "says nothing about other nodes."
+        )
+        return ()
+    if len(values) > MAX_CATEGORIES:
+        must = f"have at most {MAX_CATEGORIES:,} different values for one-hot columns"
+        what, advice = f"Text column {file.column(i)}", "Remove or group it first."
+        raise file.wrong(what, must, f"{len(values):,}", advice)
+    return tuple(values)
+
+
+def _plain_numbers(column: pa.ChunkedArray) -> np.ndarray | None:
+    """The column as numbers, NaN for spreadsheet errors; None if other text is among them."""
+    if not pa.types.is_floating(column.type):
+        try:
+            column = pc.cast(known_cells(column), pa.float64())
+        except pa.ArrowInvalid:
+            return None
+    return np.asarray(column.to_numpy())
 
 
 def _numbers(
-    file: TableFile, places: list[int], impute: Impute, known: tuple[float, ...] | None
+    file: TableFile,
+    columns: dict[int, np.ndarray],
+    impute: Impute,
+    known: tuple[float, ...] | None,
 ) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
     """Numeric columns without gaps, the median of each, and how many gaps each had."""
-    dense = np.empty((file.table.num_rows, len(places)), dtype=np.float32)
-    medians = np.zeros(len(places), dtype=np.float32)
+    dense = np.empty((file.table.num_rows, len(columns)), dtype=np.float32)
+    medians = np.zeros(len(columns), dtype=np.float32)
     filled = {}
-    for j, place in enumerate(places):
+    for j, (place, numbers) in enumerate(columns.items()):
         values = dense[:, j]
         with np.errstate(over="ignore"):
-            values[:] = file.table.column(place).to_numpy()
+            values[:] = numbers
         if np.isinf(values).any():
             row, what = int(np.argmax(np.isinf(values))), _feature(file, place)
             raise file.wrong(what, "be a finite 32-bit number", values[row], row=row)
@@ -150,13 +206,13 @@ def _feature(file: TableFile, i: int) -> str:
 
 
 def _gap(file: TableFile, i: int, row: int) -> InputError:
+    cell = file.table.column(i)[row].as_py()
+    got = shorten(cell) if isinstance(cell, str) and cell.strip() else "a missing value"
     hint = advise("Fill it, or use {}.", impute="median")
-    return file.wrong(_feature(file, i), "be a number", "a missing value", hint, row=row)
+    return file.wrong(_feature(file, i), "be a number", got, hint, row=row)
 
 
 def _not_a_number(file: TableFile, i: int, hint: str) -> InputError:
     row = first_text(file.table.column(i))
     value = file.table.column(i)[row].as_py()
-    if "," in value:
-        hint = Message("Write decimals with a point. ", hint)
     return file.wrong(_feature(file, i), "be a number", shorten(value), hint, row=row)

@@ -52,10 +52,13 @@ KNOWN = ENDS | LABEL | SPLIT | WEIGHT
 WEAK = _names("u v i j from to head tail start end node nodes name key index")
 """Names that could as well be ids (words, letters): a header known by them alone is announced."""
 
-MISSING = ("", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "?")
+SPREADSHEET_ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#error!")
+MISSING = ("", "na", "n/a", "nan", "-nan", "null", "none", "?", *SPREADSHEET_ERRORS)
 """What stands for a missing number, in lower case."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_DRESSED = re.compile(r"[^\w]*(\d[\d.,:/'’ \u00a0-]*)[^\w]*")
+"""Numbers in another dress (see `readings`), dates and times among them."""
 
 
 def is_number(cell: str) -> bool:
@@ -108,7 +111,11 @@ def _tells(first: Sequence[str], others: Sequence[Sequence[str]], column: int) -
     cells = [row[column] for row in others if column < len(row)]
     cells = [cell for cell in cells if cell.strip().lower() not in MISSING]
     name = first[column].strip().lower()
-    return name not in MISSING and bool(cells) and all(is_number(cell) for cell in cells)
+    return name not in MISSING and bool(cells) and all(_is_value(cell) for cell in cells)
+
+
+def _is_value(cell: str) -> bool:
+    return is_number(cell) or _DRESSED.fullmatch(cell.strip()) is not None
 
 
 def misplaced(header: Sequence[str], allowed: Sequence[frozenset[str]]) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
 from cpgnn.io.labels import LabelRows, class_notices, read_labels
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
+from cpgnn.io.readings import Decimal
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,13 @@ class LoadedGraph:
     """Which nodes have a row in the features [n]; None without features."""
 
 
+class ColumnOptions(TypedDict, total=False):
+    """How the columns of the tables are read."""
+
+    decimal: Decimal | None
+    ignore: Sequence[str]
+
+
 def read_graph(
     edges: StrPath,
     labels: StrPath | None = None,
@@ -55,6 +64,7 @@ def read_graph(
     keep_rows: bool = False,
     like: FeatureColumns | None = None,
     known: pd.Index | None = None,
+    **columns: Unpack[ColumnOptions],
 ) -> LoadedGraph:
     """Read a graph from files.
 
@@ -70,7 +80,9 @@ def read_graph(
     strict_ids: refuse ids in labels or features that the edges do not have.
     impute: "median" fills missing cells, and nodes without features, with the column's median
         (zeros in one-hot columns); otherwise they are an error.
-    one_hot: turn each text column into one column for each of its values, sorted.
+    one_hot: turn each text column into one column for each of its values, sorted; one where every
+        row has its own value is left out. Numbers in another dress (1.234,50 €, 45 %, dates, yes
+        and no) are numbers, with a notice.
     header: whether the tables have a header; found from the first lines by default, by the rule
         in `cpgnn.io.headers`.
     keep_rows: also return the rows of the edges, which `cpgnn.check` looks at.
@@ -78,32 +90,44 @@ def read_graph(
         its order, text becomes its categories, and gaps, if `impute` says so, its medians; without
         names, columns count by position.
     known: ids of an earlier graph, which these files add to: such nodes need no features here.
+    columns: `decimal`, "." or ",", is the decimal sign where numbers could be read in two ways;
+        `ignore` names feature columns to leave out.
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
     sorted, as numbers if all are integers.
     """
     check_choice("impute", impute, (None, "median"))
+    decimal, ignore = columns.get("decimal"), columns.get("ignore", ())
+    check_choice("decimal", decimal, (None, ".", ","))
     if impute and like is not None and like.medians is None:
         hint = "Try like=first.columns.with_medians_of(first.graph.features)."
         raise wrong_value("like", "have the medians of the first graph to fill gaps", "none", hint)
     unlabelled = None if unlabelled is None else str(unlabelled)
-    given, feature_rows = _read_edges(Path(edges), unlabelled, impute, one_hot, header, like)
+    given, feature_rows = _read_edges(
+        Path(edges), unlabelled, impute, one_hot, header, like, decimal
+    )
     if features is not None and Path(features).suffix.lower() == ".npz":
         feature_rows = read_npz_features(Path(features), given.ids, impute, like)
     elif features is not None:
         feature_rows = read_features(
-            Path(features), impute=impute, one_hot=one_hot, header=header, like=like
+            Path(features),
+            impute=impute,
+            one_hot=one_hot,
+            header=header,
+            like=like,
+            decimal=decimal,
+            ignore=ignore,
         )
     label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header)
     notices = [*given.notices, *_doubtful_first_row(given, feature_rows, label_rows)]
 
     before = pa.array([] if known is None else known.astype(str), pa.string())
-    ids, X, columns = given.ids, None, None
+    ids, X, became = given.ids, None, None
     at_features, at_labels = np.arange(len(ids)), np.empty(0, dtype=np.int64)
     if feature_rows is not None:
         notices += feature_rows.notices
-        columns = feature_rows.columns
+        became = feature_rows.columns
         if feature_rows.ids is not None:
             notices += _compare_features(feature_rows, given, before, strict_ids)
             at_features, ids = extend(ids, feature_rows.ids)
@@ -128,13 +152,13 @@ def read_graph(
         X, told = spread(feature_rows, at_features, exempt, impute, place_of)
         notices += told
         described = np.isin(np.arange(len(ids)), at_features)
-    graph, split = _assemble(given, ids, X, columns, label_rows, at_labels)
+    graph, split = _assemble(given, ids, X, became, label_rows, at_labels)
     isolated = int(((np.diff(graph.adjacency.indptr) == 0) & ~exempt).sum())
     if isolated:
         notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
     graph = replace(graph, notices=(*notices, *graph.notices))
     rows = np.stack([given.source, given.target]) if keep_rows else None
-    return LoadedGraph(graph, split, rows, columns, described)
+    return LoadedGraph(graph, split, rows, became, described)
 
 
 def _read_edges(
@@ -144,13 +168,14 @@ def _read_edges(
     one_hot: bool,
     header: bool | None,
     like: FeatureColumns | None,
+    decimal: Decimal | None,
 ) -> tuple[EdgeList, FeatureRows | None]:
     """The edges, and the features that a graph file brings along."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".npz"):
         return read_npz_edges(path, unlabelled, impute, like)
     if not name.endswith((".graphml", ".xml")):
-        return read_edges(path, header), None
+        return read_edges(path, header, decimal), None
     edges, table = read_graphml(path, unlabelled)
     if table is None:
         return edges, None

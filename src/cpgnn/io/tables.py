@@ -16,14 +16,15 @@ from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError
 from cpgnn.io.csv_dialect import Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import StrPath, all_bytes, arrow_source, opened, wrong
-from cpgnn.io.headers import MISSING
+from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS
 from cpgnn.io.parquet import is_parquet, read_parquet
 
 TextColumns = Callable[[tuple[str, ...] | None], set[int]]
 """Given the header, the columns that are text whatever stands in them."""
 
 BLOCK = 4 << 20
-_MARKS = sorted({"NaN", "-NaN"}.union(*((m, m.upper(), m.capitalize()) for m in MISSING)))
+_PLAIN = tuple(set(MISSING) - set(SPREADSHEET_ERRORS))  # errors stay text until they are counted
+_MARKS = sorted({"NaN", "-NaN"}.union(*((m, m.upper(), m.capitalize()) for m in _PLAIN)))
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def read_table(
             raise _fault(path, dialect, error) from None
         for i in every - as_text:
             with suppress(pa.ArrowInvalid):
-                cells = pc.cast(known_cells(table.column(i)), pa.float64())
+                cells = pc.cast(known_cells(table.column(i), _PLAIN), pa.float64())
                 table = table.set_column(i, table.column_names[i], cells)
     return TableFile(path, table, dialect.header, dialect)
 
@@ -171,11 +172,11 @@ def _fault(path: Path, dialect: Dialect, error: pa.ArrowException) -> InputError
     return wrong(path, "A table", "be readable as CSV", first_line(error))
 
 
-def known_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def known_cells(column: pa.ChunkedArray, missing: Sequence[str] = MISSING) -> pa.ChunkedArray:
     """Trimmed text; null where the cell is empty or a mark of a missing value."""
     trimmed = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(MISSING))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+    unknown = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(missing))
+    return pc.if_else(unknown, pa.scalar(None, pa.string()), trimmed)
 
 
 def as_array(column: pa.ChunkedArray) -> pa.Array:
