@@ -7,10 +7,11 @@ from collections.abc import Callable
 import torch
 
 from cpgnn import Architecture, FeatureScaler, Graph, Split, per_class_split
-from cpgnn.compatibility import add_centering_gradient
 from cpgnn.datasets import load_dataset
-from cpgnn.engine.adam import FusedAdam
-from cpgnn.engine.loop import Best, Target, descend
+from cpgnn.engine.adam import Adam
+from cpgnn.engine.loop import Best, descend
+from cpgnn.engine.target import Target
+from cpgnn.training import overall_loss
 
 
 def prepared(name: str, features: bool) -> tuple[Graph, Split]:
@@ -60,21 +61,11 @@ def epochs(graph: Graph, split: Split, prior: str, num_layers: int, count: int):
     with torch.no_grad():
         model.H_bar.normal_(0, 0.1, generator=torch.Generator().manual_seed(0))
     target = Target.of(model.view(graph), split)
-    groups = [{"params": list(model.prior.parameters())}, {"params": [model.H_bar]}]
-    optimizer = FusedAdam(groups, lr=0.01, eps=1e-7)
-    optimizer.param_groups[0]["weight_decay"] = 1e-3
-    best = Best()
+    optimizer = Adam(model.prior.parameters(), [model.H_bar], lr=0.01, eps=1e-7)
+    optimizer.weight_decay = 1e-3
+    best, eta = Best(), 1.0 if num_layers else 0.0
 
-    def run() -> None:
-        descend(
-            model,
-            model,
-            target,
-            optimizer,
-            best,
-            phase=2,
-            epochs=count,
-            regularize=(lambda: add_centering_gradient(model.H_bar, 1.0)) if num_layers else None,
-        )
+    def loss(logits: torch.Tensor) -> torch.Tensor:
+        return overall_loss(model, logits, target, 5e-4, eta)
 
-    return run
+    return lambda: descend(model, model, loss, target, optimizer, best, phase=2, epochs=count)

@@ -20,12 +20,13 @@ import scipy.sparse as sp
 import torch
 from torch import nn
 
-import cpgnn.engine.sparse
+import cpgnn.engine.views
 from alternatives import EdgeIndexCPGNN, SparseTensorCPGNN, usual_epoch
 from cpgnn import Architecture, Graph
-from cpgnn.engine.adam import FusedAdam
-from cpgnn.engine.loop import Best, Target, descend
-from cpgnn.propagation import step
+from cpgnn.engine.adam import Adam
+from cpgnn.engine.loop import Best, descend
+from cpgnn.engine.target import Target
+from cpgnn.propagation import propagate
 from cpgnn.splits import Split
 from measuring import copy_bandwidth, keep
 
@@ -67,10 +68,10 @@ def epoch_time(graph: Graph, split: Split, count: int = 5, whole: bool = False) 
     target = Target.of(model.view(graph), split)
     labelled = torch.from_numpy(np.concatenate([split.train, split.val]))
     forward = (lambda view: model(graph).index_select(0, labelled)) if whole else model
-    optimizer = FusedAdam([{"params": list(model.parameters())}], lr=0.01, eps=1e-7)
+    optimizer = Adam([], model.parameters(), lr=0.01, eps=1e-7)
 
     def run() -> None:
-        descend(model, forward, target, optimizer, Best(), phase=2, epochs=count)
+        descend(model, forward, target.loss, target, optimizer, Best(), phase=2, epochs=count)
 
     run()
     used = time.process_time()
@@ -120,7 +121,7 @@ def field() -> dict[str, float]:
     graph = random_graph(1_000_000, 10_000_000)
     split = labelled(graph, 0.01)
     on_field, on_all = (epoch_time(graph, split, count=3, whole=whole) for whole in (False, True))
-    cpgnn.engine.sparse.SATURATED = 0.0
+    cpgnn.engine.views.SATURATED = 0.0
     prior_on_all = epoch_time(graph, split, count=3)
     return {
         "edges": graph.num_edges,
@@ -156,9 +157,9 @@ def propagation_seconds(graph: Graph) -> tuple[float, float]:
     A = graph.view().operator("none")
     B = torch.randn(graph.num_nodes, CLASSES)
     H = torch.randn(CLASSES, CLASSES)
-    one = min(_seconds(time.process_time, lambda: step(A, B, B, H)) for _ in range(4))
+    one = min(_seconds(time.process_time, lambda: propagate(A, B, H, 1)) for _ in range(4))
     torch.set_num_threads(2)
-    two = min(_seconds(time.perf_counter, lambda: step(A, B, B, H)) for _ in range(4))
+    two = min(_seconds(time.perf_counter, lambda: propagate(A, B, H, 1)) for _ in range(4))
     torch.set_num_threads(1)
     return one, two
 

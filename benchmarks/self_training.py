@@ -16,8 +16,8 @@ from typing import Any
 import pandas as pd
 import torch
 
-from cpgnn.architecture import Architecture
 from cpgnn.experiments.store import ResultStore
+from cpgnn.model import Architecture
 from cpgnn.selection.self_training import self_trained
 from cpgnn.settings import preset
 from cpgnn.training import train

@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 import torch
 
-from cpgnn.architecture import Architecture
 from cpgnn.datasets import load_dataset
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.experiments.store import ResultStore
 from cpgnn.graph import Graph
+from cpgnn.model import Architecture
 from cpgnn.settings import preset
 from cpgnn.splits import Split, per_class_split
 from cpgnn.training import train

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from cpgnn.architecture import Architecture
 from cpgnn.errors import InputError
+from cpgnn.model import Architecture
 from toys import toy
 
 

@@ -9,7 +9,7 @@ import cpgnn
 LAYERS = (
     "cpgnn.errors",
     "cpgnn.engine.text cpgnn.engine.fields cpgnn.engine.arrays cpgnn.formatting",
-    "cpgnn.engine.frames cpgnn.engine.dense",
+    "cpgnn.engine.frames",
     "cpgnn.engine.sparse",
     "cpgnn.engine.views",
     "cpgnn.graph",
@@ -17,7 +17,6 @@ LAYERS = (
     "cpgnn.compatibility cpgnn.engine",
     "cpgnn.io cpgnn.propagation cpgnn.priors cpgnn.settings cpgnn.reference",
     "cpgnn.model cpgnn.synthetic",
-    "cpgnn.architecture",
     "cpgnn.training",
     "cpgnn.selection cpgnn.evaluation",
     "cpgnn.engine.saving",

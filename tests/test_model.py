@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from cpgnn.architecture import Architecture
 from cpgnn.compatibility import centering_penalty, initial_H_bar
-from cpgnn.engine import sparse
-from cpgnn.engine.loop import Target
+from cpgnn.engine import views
+from cpgnn.engine.target import Target
 from cpgnn.errors import InputError
-from cpgnn.model import CPGNN
+from cpgnn.model import CPGNN, Architecture
 from cpgnn.priors import MLPPrior
 from toys import Toy, array, planted, softmax, toy, toys
 
@@ -71,7 +70,7 @@ def test_a_few_nodes_get_the_rows_of_the_whole_graph(
     saturated, features, prior, K, kind, monkeypatch
 ):
     """A long sparse graph, so that fields of K + 4 hops are still a part of it."""
-    monkeypatch.setattr(sparse, "SATURATED", saturated)
+    monkeypatch.setattr(views, "SATURATED", saturated)
     graph = toy(1, n=60, density=0.025, weighted=True, num_features=features).graph
     model = built(graph, prior, K, kind)
     nodes = np.array([40, 3, 17, 59])  # unordered; the last one is isolated
@@ -97,7 +96,7 @@ def test_float32_loss_and_gradient_on_the_field_are_those_on_the_graph(prior, K,
     small = toy(2, n=40, density=0.04)
     results = []
     for saturated in (1.0, 0.0):
-        monkeypatch.setattr(sparse, "SATURATED", saturated)
+        monkeypatch.setattr(views, "SATURATED", saturated)
         model = built(small.graph, prior, K, dtype=torch.float32)
         target = Target.of(small.graph.view(), small.split(6, 4))
         assert (target.view.wider.nodes is None) == (saturated == 0.0)

@@ -96,11 +96,12 @@ def test_clenshaw_uses_one_product_for_each_order(order, monkeypatch):
     from cpgnn.engine.sparse import SparseOperator
 
     calls = []
-    add = SparseOperator.add
+    product = SparseOperator.__matmul__
     monkeypatch.setattr(
-        SparseOperator, "add", lambda self, *rest: calls.append(self.shape) or add(self, *rest)
+        SparseOperator,
+        "__matmul__",
+        lambda self, B: calls.append(self.shape) or product(self, B),
     )
-    monkeypatch.setattr(SparseOperator, "__matmul__", lambda *_: pytest.fail("an extra product"))
     graph = toy(0).graph
     chebyshev(graph.view(), torch.ones(graph.num_nodes, (order + 1) * 2), order)
     assert calls == [(graph.num_nodes, graph.num_nodes)] * order
@@ -113,6 +114,14 @@ def test_an_isolated_node_has_T1_zero_and_T2_minus_one(order):
     lonely = chebyshev(toy_graph.graph.view(), Z, order)[-1].item()
     expected = Z[-1, 0] if order == 1 else Z[-1, 0] - Z[-1, 2]
     assert lonely == pytest.approx(float(expected), rel=1e-6)
+
+
+def test_dense_features_go_through_the_mlp_in_blocks(monkeypatch):
+    small = toy(4, n=11)
+    prior = MLPPrior(small.graph, hidden=5).double()
+    whole = array(prior(small.graph))
+    monkeypatch.setattr("cpgnn.priors.mlp.BLOCK", 3)
+    np.testing.assert_allclose(array(prior(small.graph)), whole, atol=1e-12)
 
 
 def test_a_featureless_graph_needs_no_identity_matrix():

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from cpgnn.propagation import propagate, step
-from toys import Toy, array, toys
+from cpgnn.engine import views
+from cpgnn.propagation import prior_belief, propagate
+from toys import Toy, array, softmax, toys
 from toys import toy as make
 
 SEEDS = st.integers(0, 2**16)
@@ -86,41 +87,43 @@ def test_gradient_from_the_adjoint_by_hand():
     np.testing.assert_allclose(array(H.grad), (toy.A @ B_0).T @ G, atol=1e-10)
 
 
-def test_a_step_may_lead_from_many_nodes_to_few():
-    toy = make(2)
-    B, H_bar = random_inputs(toy, 1)
-    rows = np.array([3, 0])
-    narrow = step(
-        torch.from_numpy(toy.A[rows]),
-        torch.from_numpy(B[rows]),
-        torch.from_numpy(B),
-        torch.from_numpy(H_bar),
-    )
-    np.testing.assert_allclose(array(narrow), (B + toy.A @ B @ H_bar)[rows], atol=1e-10)
-
-
-@given(toy=toys(), seed=SEEDS, first=st.booleans())
-def test_rows_of_which_only_the_first_are_trained(toy: Toy, seed, first):
-    """A step for some rows; its gradient when the loss sees only the first of them."""
+@pytest.mark.parametrize("K", [1, 2, 3])
+@pytest.mark.parametrize("saturated", [0.0, 0.5, 1.0])
+@given(toy=toys(), seed=SEEDS)
+def test_on_a_receptive_field_only_the_first_rows_are_trained(saturated, K, toy: Toy, seed):
+    """One matrix for each layer, ever fewer nodes; the loss sees only the first of them."""
     rng = np.random.default_rng(seed)
     B_0, H_bar = random_inputs(toy, seed)
-    B_1 = B_0 if first else rng.normal(size=B_0.shape)
     nodes = rng.permutation(toy.n)[: max(1, toy.n // 2)]
     trained = int(rng.integers(1, len(nodes) + 1))
-    view = toy.graph.view(dtype=torch.float64).of(nodes, trained=trained)
-    wide = view.wider.nodes if view.wider.nodes is not None else np.arange(toy.n)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(views, "SATURATED", saturated)
+        view = toy.graph.view(dtype=torch.float64).of(nodes, trained=trained)
+        field = view.field(K)
+        layers = [v.operator() for v in reversed(field[:-1])]
+    outermost = np.arange(toy.n) if field[-1].nodes is None else field[-1].nodes
     weights = torch.from_numpy(rng.normal(size=(trained, toy.c)))
-    tensors = [torch.tensor(v, requires_grad=True) for v in (B_0, B_1, H_bar)]
-    base, B, H = tensors
-    wide_base = base[wide]
-    inputs = (wide_base, wide_base if first else B[wide])
-    got = step(view.operator(), *inputs, H, view.inside)
-    expected = B_0[nodes] + toy.A[nodes] @ B_1 @ H_bar
-    np.testing.assert_allclose(array(got), expected, rtol=1e-9, atol=1e-9)
-    wanted = [base, H] if first else tensors
-    ours = torch.autograd.grad((got[:trained] * weights).sum(), wanted)
-    A = torch.from_numpy(toy.A[nodes])
-    dense = base[nodes] + A @ (base if first else B) @ H
-    theirs = torch.autograd.grad((dense[:trained] * weights).sum(), wanted)
+    base, H = torch.tensor(B_0, requires_grad=True), torch.tensor(H_bar, requires_grad=True)
+    got = propagate(layers, base[outermost], H, K)
+    np.testing.assert_allclose(
+        array(got), closed_form(toy.A, B_0, H_bar, K)[nodes], rtol=1e-8, atol=1e-8
+    )
+    ours = torch.autograd.grad((got[:trained] * weights).sum(), (base, H))
+    whole = propagate(torch.from_numpy(toy.A), base, H, K)[nodes]
+    theirs = torch.autograd.grad((whole[:trained] * weights).sum(), (base, H))
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(array(one), array(other), rtol=1e-8, atol=1e-8)
+
+
+@given(st.integers(1, 7), st.integers(2, 5), SEEDS, st.sampled_from([1.0, 30.0]))
+def test_prior_belief_and_its_gradient(n, c, seed, scale):
+    rng = np.random.default_rng(seed)
+    R = torch.tensor(rng.normal(scale=scale, size=(n, c)), requires_grad=True)
+    G = rng.normal(size=(n, c))
+    B_p, P = prior_belief(R), softmax(array(R))
+    np.testing.assert_allclose(array(B_p), P, atol=1e-12)
+    B_p.backward(torch.from_numpy(G))
+    jacobians = [np.diag(p) - np.outer(p, p) for p in P]
+    np.testing.assert_allclose(
+        array(R.grad), [J @ g for J, g in zip(jacobians, G, strict=True)], atol=1e-12
+    )

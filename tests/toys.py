@@ -10,9 +10,8 @@ import scipy.sparse as sp
 import torch
 from hypothesis import strategies as st
 
-from cpgnn.architecture import Architecture
 from cpgnn.graph import Graph
-from cpgnn.model import CPGNN
+from cpgnn.model import CPGNN, Architecture
 from cpgnn.splits import Split
 
 CPU = torch.device("cpu")

@@ -1,4 +1,3 @@
-from .architecture import Architecture as Architecture
 from .classifier import CPGNNClassifier as CPGNNClassifier
 from .compatibility import centering_penalty as centering_penalty
 from .compatibility import compatibility_error as compatibility_error
@@ -24,6 +23,7 @@ from .homophily import compatibility_matrix as compatibility_matrix
 from .homophily import homophily_ratio as homophily_ratio
 from .io import read_graph as read_graph
 from .model import CPGNN as CPGNN
+from .model import Architecture as Architecture
 from .priors import ChebyPrior as ChebyPrior
 from .priors import LinkPrior as LinkPrior
 from .priors import MLPPrior as MLPPrior

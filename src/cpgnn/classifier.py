@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from cpgnn.architecture import Architecture
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.loop import Observer
@@ -35,7 +34,7 @@ from cpgnn.errors import (
 from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature, softmax
 from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.graph import Graph
-from cpgnn.model import CPGNN
+from cpgnn.model import CPGNN, Architecture
 from cpgnn.selection.auto import candidates, choose, has_few
 from cpgnn.selection.self_training import MAX_NODES, self_trained
 from cpgnn.settings import Settings, preset
@@ -197,6 +196,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         name = str(self.architecture_ or "custom prior")
         observe = begin(name, settings.pretrain_epochs + settings.epochs)
         record = train(model, scaled, choosing, settings, seed=self.seed, observe=observe)
+        model.num_layers = record.num_layers
         self.self_trained_ = 0
         if self._trains_again(scaled, choosing, settings) and self.architecture_ is not None:
             model, record, self.self_trained_ = self_trained(
@@ -209,6 +209,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 seed=self.seed,
                 observe=begin(f"{name} again", settings.pretrain_epochs + settings.epochs),
             )
+            model.num_layers = record.num_layers
         self.model_, self.settings_, self.split_, self.graph_ = model, settings, split, graph
         self.classes_ = as_array(graph.class_names)
         self.nodes_ = graph.fingerprint()

@@ -119,18 +119,8 @@ def centering_penalty(H_bar: Tensor) -> Tensor:
     A row sum that is 0 but for rounding, as in H̄₀, counts as 0: the sign of its gradient would
     be noise, and Adam makes a full step of any sign.
     """
-    return _row_sums(H_bar).abs().sum()
-
-
-def add_centering_gradient(H_bar: Tensor, eta: float) -> None:
-    """Adds the gradient of η Σ_i |Σ_j H̄_ij| to `H_bar.grad`."""
-    assert H_bar.grad is not None
-    H_bar.grad.add_(_row_sums(H_bar.detach()).sign_(), alpha=eta)
-
-
-def _row_sums(H_bar: Tensor) -> Tensor:
-    """[c, 1], 0 where they are within rounding of it."""
-    return hardshrink(H_bar.sum(dim=1, keepdim=True), 0.01 * torch.finfo(H_bar.dtype).eps ** 0.5)
+    rounding = 0.01 * torch.finfo(H_bar.dtype).eps ** 0.5
+    return hardshrink(H_bar.sum(dim=1), rounding).abs().sum()
 
 
 def recalibration(H_bar: np.ndarray) -> float:

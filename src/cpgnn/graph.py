@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
 
-    from cpgnn.engine.sparse import View
+    from cpgnn.engine.views import View
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Graph:
         """All nodes of this graph as tensors on `device`; made once for each device and dtype."""
         import torch
 
-        from cpgnn.engine.sparse import View
+        from cpgnn.engine.views import View
 
         device, dtype = torch.device(device), dtype or torch.float32
         return self.once(("view", device, dtype), lambda: View(self, None, device, dtype))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal, get_args
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from cpgnn.engine.arrays import Matrix
-from cpgnn.engine.dense import centered_softmax
-from cpgnn.engine.sparse import View, logits_on
-from cpgnn.errors import check_choice, check_count, must_be, wrong_value
+from cpgnn.engine.views import View, as_view, logits_on
+from cpgnn.errors import check_choice, check_count, wrong_value
 from cpgnn.graph import Graph
-from cpgnn.propagation import step
+from cpgnn.priors import ChebyPrior, LinkPrior, MLPPrior, Sizes
+from cpgnn.priors.contract import num_inputs
+from cpgnn.propagation import prior_belief, propagate
+
+PriorKind = Literal["mlp", "cheby", "link"]
+NORMALIZATIONS = get_args(Matrix)
 
 
 class CPGNN(nn.Module):
@@ -35,13 +42,13 @@ class CPGNN(nn.Module):
     ) -> None:
         super().__init__()
         check_count("num_layers", num_layers, least=0)
-        check_choice("normalization", normalization, ("none", "sym", "row"))
+        check_choice("normalization", normalization, NORMALIZATIONS)
         c = num_classes or _classes_of(prior, H_bar)
         self.prior, self.num_layers, self.normalization = prior, num_layers, normalization
         self.given_H = H_bar is not None
         start = torch.zeros(c, c) if H_bar is None else torch.as_tensor(H_bar)
         if start.shape != (c, c):
-            raise must_be("'H_bar'", f"be a {c} × {c} matrix", tuple(start.shape))
+            raise wrong_value("H_bar", f"be a {c} × {c} matrix", tuple(start.shape))
         self.H_bar = nn.Parameter(start.to(torch.get_default_dtype()), requires_grad=train_H)
 
     @property
@@ -53,24 +60,18 @@ class CPGNN(nn.Module):
         return logits_on(self.prior, view)
 
     def forward(self, graph: Graph | View) -> Tensor:
-        view = self.view(graph)
+        """B̄^(K) + 1/c for every node of the graph, or of the view."""
+        field = self.view(graph).field(self.num_layers)
+        R = self.prior_logits(field[-1])
         if self.num_layers == 0:
-            return self.prior_logits(view)
-        views = [view]
-        for _ in range(self.num_layers):
-            views.append(views[-1].wider)
-        B = B_0 = centered_softmax(self.prior_logits(views[-1]))
-        for here in reversed(views[1:-1]):
-            B = step(here.operator(self.normalization), B_0, B, self.H_bar, here.inside)
-            B_0 = here.take(B_0)
-        A, constant = view.operator(self.normalization), 1 / self.num_classes
-        return step(A, B_0, B, self.H_bar, view.inside, constant)
+            return R
+        B_0 = prior_belief(R) - 1 / self.num_classes
+        A = [view.operator(self.normalization) for view in reversed(field[:-1])]
+        return propagate(A, B_0, self.H_bar, self.num_layers) + 1 / self.num_classes
 
     def view(self, graph: Graph | View) -> View:
         """`graph` as tensors where this model's weights are."""
-        if isinstance(graph, View):
-            return graph
-        return graph.view(self.H_bar.device, self.H_bar.dtype)
+        return as_view(graph, self.H_bar)
 
 
 def _classes_of(prior: nn.Module, H_bar: np.ndarray | Tensor | None) -> int:
@@ -85,3 +86,59 @@ def _classes_of(prior: nn.Module, H_bar: np.ndarray | Tensor | None) -> int:
             "Try CPGNN(prior, num_classes=graph.num_classes).",
         )
     return classes
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A built-in prior and K layers of propagation, e.g. `Architecture("mlp", 2)`."""
+
+    prior: PriorKind = "mlp"
+    num_layers: int = 1
+    hidden: int = 64
+    dropout: float = 0.0
+    order: int = 2
+    """Order of the Chebyshev polynomial; other priors have none."""
+    normalization: Matrix = "none"
+
+    def __post_init__(self) -> None:
+        check_choice("prior", self.prior, get_args(PriorKind))
+        check_count("num_layers", self.num_layers, least=0)
+        check_count("hidden", self.hidden, least=1)
+        check_count("order", self.order, least=0)
+        if not 0 <= self.dropout < 1:
+            raise wrong_value("dropout", "lie in [0, 1)", self.dropout)
+        check_choice("normalization", self.normalization, NORMALIZATIONS)
+
+    def __str__(self) -> str:
+        name = {"mlp": "MLP", "cheby": "Cheby", "link": "LINK"}[self.prior]
+        return f"{name}-{self.num_layers}" + (f", dropout {self.dropout}" if self.dropout else "")
+
+    def build(self, sizes: Sizes, *, seed: int = 0, device: str | torch.device = "cpu") -> CPGNN:
+        """A new model with weights from `seed`."""
+        prior: nn.Module
+        if self.prior == "cheby":
+            prior = ChebyPrior(
+                sizes, hidden=self.hidden, order=self.order, dropout=self.dropout, seed=seed
+            )
+        else:
+            make = MLPPrior if self.prior == "mlp" else LinkPrior
+            prior = make(sizes, hidden=self.hidden, dropout=self.dropout, seed=seed)
+        return CPGNN(prior, self.num_layers, normalization=self.normalization).to(device)
+
+    def weight_shapes(self, sizes: Sizes) -> dict[str, tuple[int, ...]]:
+        """Name and shape of every weight that `build` makes, without making any."""
+        c, blocks = sizes.num_classes, self.order + 1 if self.prior == "cheby" else 1
+        shapes: dict[str, tuple[int, ...]] = {
+            "H_bar": (c, c),
+            "prior.W_1": (num_inputs(sizes), blocks * self.hidden),
+            "prior.W_2": (self.hidden, blocks * c),
+        }
+        if self.prior == "link":
+            shapes["prior.W_A"] = (sizes.num_nodes, self.hidden)
+            if sizes.num_features is None:
+                del shapes["prior.W_1"]
+        return shapes
+
+    def is_inductive(self, num_features: int | None) -> bool:
+        """Whether its weights mean something for nodes it has not seen."""
+        return self.prior != "link" and bool(num_features)

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from cpgnn.compatibility import (
-    add_centering_gradient,
+    centering_penalty,
     enhanced_belief,
     estimate_compatibility,
     initial_H_bar,
 )
-from cpgnn.engine.adam import FusedAdam
+from cpgnn.engine.adam import Adam
 from cpgnn.engine.loop import (
     Best,
+    Choice,
     DivergedError,
     Epoch,
     Observer,
     Patience,
-    Target,
     Training,
+    check_trainable,
     descend,
     evaluated,
     seeded,
 )
 from cpgnn.engine.scores import Score, validation_score
+from cpgnn.engine.target import Target, cross_entropy
 from cpgnn.errors import BeliefOverflowError, Message, advise, must_be
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
@@ -33,6 +38,28 @@ from cpgnn.splits import Split
 
 H_BAR_EVERY = 10
 """Epochs of the second phase between two copies of H̄ that are kept to show how it was learned."""
+
+
+def overall_loss(
+    model: CPGNN, logits: Tensor, target: Target, lambda_p: float, eta: float
+) -> Tensor:
+    """L = mean over training nodes of H(B(v), y_v) + λ_p ‖Θ_p‖² + η Σ_i |Σ_j H̄_ij|.
+
+    The loss of pretraining, L_p, where the logits are the prior's and η is 0; the overall loss,
+    L_f, where they are the model's.
+    """
+    train, y = target.train, target.labels
+    return (
+        cross_entropy(train(logits), train(y), target.class_weight)
+        + lambda_p * squared_norm(model.prior)
+        + eta * centering_penalty(model.H_bar)
+    )
+
+
+def squared_norm(prior: nn.Module) -> float:
+    """‖Θ_p‖², its value; its gradient 2Θ_p is added by `Adam`, in the pass it makes anyway."""
+    flat = [W.detach().view(-1) for W in prior.parameters()]
+    return sum(torch.dot(W, W).item() for W in flat)
 
 
 def train(
@@ -46,13 +73,16 @@ def train(
 ) -> Training:
     """Pretrains the prior, initialises H̄, trains both end to end; keeps the best validation epoch.
 
-    The graph's features are taken as they are (scale them with `FeatureScaler` first). When an
-    epoch of the first phase is best, the model becomes its prior alone: `num_layers = 0`. The
-    same seed gives the same weights on the same machine.
+    The graph's features are taken as they are (scale them with `FeatureScaler` first). The model
+    is left with the weights of the kept epoch; where that is one of the first phase, the prior
+    alone was best and `num_layers` of what is returned is 0: set the model's to it. The same seed
+    gives the same weights on the same machine.
     """
     settings = settings or Settings()
     target = Target.of(model.view(graph), split, settings.class_weight)
-    record = Training()
+    score = validation_score(settings.select_by, settings.positive)
+    _check_score(score, target, settings.select_by)
+    record, best = Training(), Best()
 
     def seen(epoch: Epoch) -> None:
         record.epochs.append(epoch)
@@ -61,33 +91,28 @@ def train(
         if observe is not None:
             observe(epoch)
 
-    optimizer = FusedAdam(
-        [
-            {"params": list(model.prior.parameters())},
-            {"params": [model.H_bar] if model.H_bar.requires_grad else []},
-        ],
+    # One Adam for both phases. H̄ takes part from the start, with gradients of 0 in phase 1: it
+    # joins phase 2 at the step count of all weights and so moves about three times further in its
+    # first hundred steps than with a count of its own.
+    check_trainable(model)
+    optimizer = Adam(
+        model.prior.parameters(),
+        [model.H_bar],
         lr=settings.learning_rate,
         eps=settings.adam_epsilon,
     )
-    prior_group = optimizer.param_groups[0]
-    score = validation_score(settings.select_by, settings.positive)
-    _check_score(score, target, settings.select_by)
-    best = Best()
     with seeded(seed):
-        # Phase 1. Ties go to the later epoch; L2 with weight λ has the gradient 2λW.
-        prior_group["weight_decay"] = 2 * settings.prior_weight_decay
         only_prior = model.num_layers == 0
         if settings.pretrain_epochs and any(p.requires_grad for p in model.prior.parameters()):
             descend(
                 model,
                 model.prior_logits,
+                _loss(model, target, optimizer, settings, phase=1),
                 target,
                 optimizer,
                 best,
                 epochs=settings.pretrain_epochs + (settings.epochs if only_prior else 0),
-                score=score,
-                keep_moments=True,
-                later_wins=True,
+                choice=Choice(score, later_wins=True, also=optimizer.state),
                 observe=seen,
             )
         if not only_prior:
@@ -98,19 +123,29 @@ def train(
     best.restore()
     model.eval()
     record.kept = best.epoch
-    if best.epoch is not None and best.epoch.phase == 1:
-        model.num_layers = 0
+    record.num_layers = 0 if best.epoch and best.epoch.phase == 1 else model.num_layers
     return record
+
+
+def _loss(
+    model: CPGNN, target: Target, optimizer: Adam, settings: Settings, phase: int
+) -> Callable[[Tensor], Tensor]:
+    """The loss of a phase; the authors' code adds both regularisers twice in the second."""
+    factor = settings.regularizer_factor if phase == 2 else 1.0
+    lambda_p = settings.prior_weight_decay * factor
+    eta = settings.centering_weight * factor if phase == 2 else 0.0
+    optimizer.weight_decay = 2 * lambda_p
+    return lambda logits: overall_loss(model, logits, target, lambda_p, eta)
 
 
 def _check_score(score: Score, target: Target, name: str) -> None:
     """A score that no epoch has cannot choose one."""
-    labels = target.labels[target.num_train :]
-    uniform = torch.zeros(len(labels), target.view.graph.num_classes)
-    if len(labels) and np.isnan(score(uniform.to(labels.device), labels)):
+    labels = target.val(target.labels)
+    uniform = torch.zeros(len(labels), target.view.graph.num_classes, device=labels.device)
+    if len(labels) and np.isnan(score(uniform, labels)):
         raise must_be(
             "The validation nodes",
-            advise("show a node of the positive class, for {}", select_by=name),
+            advise("include a node of the positive class for {}", select_by=name),
             "none",
             advise("Try another split, or {}.", select_by="accuracy"),
         )
@@ -119,33 +154,27 @@ def _check_score(score: Score, target: Target, name: str) -> None:
 def _end_to_end(
     model: CPGNN,
     target: Target,
-    optimizer: FusedAdam,
+    optimizer: Adam,
     best: Best,
     settings: Settings,
     score: Score,
     observe: Observer,
 ) -> Best:
     """Phase 2. It must be strictly better than phase 1 to win, unless it is not to be compared."""
-    factor = settings.regularizer_factor
-    optimizer.param_groups[0]["weight_decay"] = 2 * settings.prior_weight_decay * factor
-    eta = settings.centering_weight * factor
-    penalised = eta > 0 and model.H_bar.requires_grad
-    nothing_to_choose = settings.epochs == 0 or len(target.labels) == target.num_train
-    best = Best() if nothing_to_choose else best
-    patience = None if nothing_to_choose else settings.patience
+    stop = None if settings.patience is None else Patience(settings.patience)
+    if settings.epochs == 0 or not target.has_validation:
+        best, stop = Best(), None
     try:
         descend(
             model,
             model,
+            _loss(model, target, optimizer, settings, phase=2),
             target,
             optimizer,
             best,
             phase=2,
             epochs=settings.epochs,
-            score=score,
-            regularize=(lambda: add_centering_gradient(model.H_bar, eta)) if penalised else None,
-            stop=None if patience is None else Patience(patience),
-            first_competes=settings.epochs == 0,
+            choice=Choice(score, first_competes=settings.epochs == 0, stop=stop),
             observe=observe,
         )
     except DivergedError as error:

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 import torch
 from torch import nn
 
-from cpgnn.architecture import Architecture
 from cpgnn.baselines import MODELS, REAL, train_baseline
 from cpgnn.engine.loop import Training
 from cpgnn.graph import Graph
+from cpgnn.model import Architecture
 from cpgnn.settings import preset
 from cpgnn.splits import Split, stratified_split
 from cpgnn.training import train

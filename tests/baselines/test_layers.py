@@ -8,8 +8,7 @@ import scipy.sparse as sp
 import torch
 from scipy.sparse.linalg import ArpackNoConvergence
 
-from cpgnn.baselines import GAT, GCN, H2GCN, GCNCheby, GraphSAGE, MixHop, h2gcn, operators
-from cpgnn.baselines.attention import Edges, attention, mix
+from cpgnn.baselines import GAT, GCN, H2GCN, GCNCheby, GraphSAGE, MixHop, gat, h2gcn, operators
 from cpgnn.baselines.operators import largest_eigenvalue, two_hops
 from cpgnn.graph import Graph
 from toys import Toy, array, planted, toy
@@ -163,8 +162,8 @@ def test_h2gcn(
 def test_gat(example: Toy) -> None:
     model = GAT(example.graph, hidden=4, heads=3)
     with torch.no_grad():
-        model.b_1.normal_(generator=torch.Generator().manual_seed(0))
-        model.b_2.normal_(generator=torch.Generator().manual_seed(1))
+        model.attention_1.bias.normal_(generator=torch.Generator().manual_seed(0))
+        model.attention_2.bias.normal_(generator=torch.Generator().manual_seed(1))
     linked = example.A + np.eye(example.n) > 0
 
     def attend(Z: np.ndarray, receive: np.ndarray, send: np.ndarray) -> np.ndarray:
@@ -173,34 +172,12 @@ def test_gat(example: Toy) -> None:
         return alpha / alpha.sum(axis=1, keepdims=True) @ Z
 
     heads = np.split(example.X @ array(model.W_1), 3, axis=1)
-    columns = zip(heads, array(model.receive_1).T, array(model.send_1).T, strict=True)
-    R = np.hstack([attend(*column) for column in columns]) + array(model.b_1)
+    one, two = model.attention_1, model.attention_2
+    columns = zip(heads, array(one.att_dst)[0], array(one.att_src)[0], strict=True)
+    R = np.hstack([attend(*column) for column in columns]) + array(one.bias)
     Z = np.where(R > 0, R, np.exp(np.minimum(R, 0)) - 1) @ array(model.W_2)
-    expected = attend(Z, array(model.receive_2)[:, 0], array(model.send_2)[:, 0])
-    close(model, example, expected + array(model.b_2))
-
-
-def test_gradients_of_attention() -> None:
-    example = toy(5, 7)
-    edges = Edges.of(example.graph.view(dtype=torch.float64), 2)
-    generator = torch.Generator().manual_seed(0)
-
-    def randn(*shape: int) -> torch.Tensor:
-        return torch.randn(*shape, dtype=torch.float64, generator=generator, requires_grad=True)
-
-    assert torch.autograd.gradcheck(
-        lambda receiver, sender, V: mix(edges, attention(edges, receiver, sender), V),
-        (randn(7, 2), randn(7, 2), randn(14, 3)),
-    )
-
-
-def test_attention_survives_large_scores() -> None:
-    example = toy(5, 7)
-    edges = Edges.of(example.graph.view(), 1)
-    scores = torch.linspace(-1e4, 1e4, 7)[:, None]
-    weight = attention(edges, scores, scores)
-    assert weight.isfinite().all()
-    torch.testing.assert_close(edges.sums(weight), torch.ones(7, 1))
+    expected = attend(Z, array(two.att_dst)[0, 0], array(two.att_src)[0, 0])
+    close(model, example, expected + array(two.bias))
 
 
 def edge_index(example: Toy) -> torch.Tensor:
@@ -258,31 +235,22 @@ def test_graphsage_is_that_of_pyg() -> None:
         torch.testing.assert_close(model(example.graph), R @ model.W_3)
 
 
-def test_gat_is_that_of_pyg_with_its_gradients() -> None:
-    from torch_geometric.nn import GATConv
-
+def test_gat_drops_inputs_attention_and_values_in_training_alone(monkeypatch) -> None:
     example = toy(6, 12)
-    model = GAT(example.graph, hidden=4, heads=3).eval()
-    first, second = GATConv(4, 4, heads=3), GATConv(12, 3)
-    with torch.no_grad():
-        for conv, W, receive, send in (
-            (first, model.W_1, model.receive_1, model.send_1),
-            (second, model.W_2, model.receive_2, model.send_2),
-        ):
-            conv.lin.weight.copy_(W.T)
-            conv.att_dst.copy_(receive.T[None])
-            conv.att_src.copy_(send.T[None])
-    edges = edge_index(example)
-    R = torch.nn.functional.elu(first(torch.from_numpy(example.X).float(), edges))
-    expected, output = second(R, edges), model(example.graph)
-    torch.testing.assert_close(output, expected)
-    expected.square().sum().backward()
-    output.square().sum().backward()
-    for ours, theirs in (
-        (model.W_1.grad, first.lin.weight.grad.T),
-        (model.receive_1.grad, first.att_dst.grad[0].T),
-        (model.send_1.grad, first.att_src.grad[0].T),
-        (model.b_1.grad, first.bias.grad),
-        (model.W_2.grad, second.lin.weight.grad.T),
-    ):
-        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+    shapes: list[tuple[float, ...]] = []
+
+    def noted(values, p, training=True):
+        shapes.append((*values.shape, p if training else 0.0))
+        return values
+
+    monkeypatch.setattr(gat, "dropped", noted)
+    monkeypatch.setattr(torch.nn.functional, "dropout", noted)
+    model = GAT(example.graph, hidden=4, heads=3, dropout=0.6)
+    model(example.graph)
+    entries = int((example.A > 0).sum()) + 12
+    assert sorted(shapes) == sorted(
+        [(entries, 3, 0.6), (12, 3, 4, 0.6), (12, 12, 0.6), (entries, 1, 0.6), (12, 1, 3, 0.6)]
+    )
+    shapes.clear()
+    model.eval()(example.graph)
+    assert {shape[-1] for shape in shapes} == {0.0}

@@ -11,8 +11,8 @@ import torch
 
 from cpgnn.baselines import GCN, MODELS, REAL, SYNTHETIC, GraphSAGE, recipes, train_baseline
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
-from cpgnn.engine.dense import dropped
 from cpgnn.engine.loop import Epoch
+from cpgnn.engine.sparse import dropped
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
 from cpgnn.splits import Split, stratified_split

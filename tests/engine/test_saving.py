@@ -11,11 +11,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import cpgnn
-from cpgnn.architecture import Architecture
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine import records
 from cpgnn.engine.saving import CONFIG, FORMAT, WEIGHTS
 from cpgnn.errors import InputError, NotInductiveError
+from cpgnn.model import Architecture
 from cpgnn.priors import MLPPrior
 from toys import planted
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from cpgnn.architecture import Architecture
 from cpgnn.demo import example_graph
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.metrics import difference, gain_in_average_precision, rank_scores
 from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
+from cpgnn.model import Architecture
 from cpgnn.settings import preset
 from cpgnn.splits import per_class_split
 from cpgnn.training import train

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cpgnn.architecture import Architecture
 from cpgnn.errors import InputError
 from cpgnn.experiments.config import Job, experiment_names, load_experiment
+from cpgnn.model import Architecture
 from cpgnn.settings import ABLATIONS, PRESETS, Settings
 
 NAMES = experiment_names()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpgnn.architecture import Architecture
 from cpgnn.experiments.config import load_experiment
 from cpgnn.experiments.matrices import error_table, matrix_record, tracked
 from cpgnn.experiments.store import ResultStore
+from cpgnn.model import Architecture
 from cpgnn.settings import preset
 from cpgnn.splits import per_class_split
 from cpgnn.synthetic import generate_graph, mixhop_compatibility

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpgnn.architecture import Architecture
 from cpgnn.engine.loop import Epoch, Training
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
+from cpgnn.model import Architecture
 from cpgnn.selection import auto
 from cpgnn.selection.auto import CANDIDATES, Trial, candidates, choose
 from cpgnn.settings import Settings

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cpgnn import CPGNNClassifier
-from cpgnn.architecture import Architecture
 from cpgnn.engine.loop import Epoch, Training
 from cpgnn.errors import BeliefOverflowError
+from cpgnn.model import Architecture
 from cpgnn.selection import self_training
 from cpgnn.selection.self_training import self_trained, surest
 from cpgnn.settings import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import cpgnn.engine.sparse
+import cpgnn.engine.views
 from cpgnn.errors import InputError
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.field import collect_field, hops_for, receptive_field
@@ -22,7 +22,7 @@ def test_how_far_training_looks():
 
 
 def test_field_is_that_of_one_machine(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(cpgnn.engine.sparse, "SATURATED", 2.0)  # never "all nodes, that is cheaper"
+    monkeypatch.setattr(cpgnn.engine.views, "SATURATED", 2.0)  # never "all nodes, that is cheaper"
     files = random_files(tmp_path, 8, text=True, weighted=True, few=True)
     tables = check_tables(files.given(spark))
     A, graph = Adjacency.of(tables), files.graph

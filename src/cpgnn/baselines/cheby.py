@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-from torch.nn.functional import relu
+from torch import Tensor, relu
 
 from cpgnn.baselines.operators import largest_eigenvalue
-from cpgnn.engine.dense import dropped
-from cpgnn.engine.sparse import View, as_view
+from cpgnn.engine.sparse import dropped
+from cpgnn.engine.views import View, as_view
 from cpgnn.graph import Graph
 from cpgnn.priors import ChebyPrior, Sizes, chebyshev
+from cpgnn.priors.contract import narrow
 
 
 class GCNCheby(ChebyPrior):
@@ -34,7 +34,6 @@ class GCNCheby(ChebyPrior):
         view = as_view(graph, self.W_1)
         lambda_max = largest_eigenvalue(view.graph)
         middle = view.widened(self.order)
-        p = self.dropout if self.training else 0.0
-        X = middle.widened(self.order).dropped_features(p)
+        X = middle.widened(self.order).dropped_features(self.p)
         R = relu(chebyshev(middle, X @ self.W_1, self.order, lambda_max))
-        return chebyshev(view, dropped(R, p) @ self.W_2, self.order, lambda_max)
+        return chebyshev(view, narrow(dropped(R, self.p), self.W_2), self.order, lambda_max)

@@ -8,24 +8,24 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from cpgnn.baselines.recipes import Recipe
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
 from cpgnn.engine.loop import (
     Best,
+    Choice,
     Epoch,
-    KeepRule,
     Observer,
     Patience,
-    StopRule,
-    Target,
+    Rule,
     Training,
+    check_trainable,
     descend,
     seeded,
 )
-from cpgnn.engine.sparse import as_view, logits_on
-from cpgnn.errors import must_be, wrong_value
+from cpgnn.engine.target import Target, cross_entropy
+from cpgnn.engine.views import as_view, logits_on
+from cpgnn.errors import wrong_value
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
@@ -45,12 +45,9 @@ def train_baseline(
     `recipe.feature_scaling` says. Without validation nodes nothing stops training and the last
     epoch is kept. The same seed gives the same weights on the same machine.
     """
-    weight = next(model.parameters(), None)
-    if weight is None:
-        raise must_be("The model", "have weights to train", type(model).__name__)
-    target = Target.of(as_view(graph, weight), split)
+    check_trainable(model)
+    target = Target.of(as_view(graph, next(model.parameters())), split)
     optimizer = _optimizer(model, recipe)
-    stop, keep = _rules(recipe, optimizer) if len(split.val) else (None, None)
     schedule = None
     if recipe.rate_steps is not None:
         steps = recipe.rate_steps
@@ -68,15 +65,13 @@ def train_baseline(
         descend(
             model,
             partial(logits_on, model),
+            target.loss if recipe.batch_size is None else _batches(target, recipe.batch_size),
             target,
             optimizer,
             best,
             epochs=recipe.epochs,
-            loss_of=None if recipe.batch_size is None else _batches(target, recipe.batch_size),
+            choice=_choice(recipe, optimizer) if target.has_validation else None,
             schedule=schedule,
-            stop=stop,
-            keep=keep,
-            later_wins=True,
             observe=seen,
         )
     best.restore()
@@ -103,22 +98,20 @@ def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     return torch.optim.Adam(groups, lr=recipe.learning_rate, eps=recipe.adam_epsilon, fused=True)
 
 
-def _rules(
-    recipe: Recipe, optimizer: torch.optim.Optimizer
-) -> tuple[StopRule | None, KeepRule | None]:
+def _choice(recipe: Recipe, optimizer: torch.optim.Optimizer) -> Choice:
     both = LossAndAccuracy(recipe.patience)
-    keeps: dict[str, KeepRule | None] = {
+    keeps: dict[str, Rule | None] = {
         "best": None,
         "last": lambda epoch, validation_loss: True,
         "loss and accuracy": both.keep,
     }
-    stops: dict[str, StopRule | None] = {
+    stops: dict[str, Rule | None] = {
         "never": None,
         "rising loss": RisingLoss(recipe.patience, lambda: _penalty(optimizer)),
         "loss or accuracy": both.stop,
         "accuracy": Patience(recipe.patience, ties=True),
     }
-    return stops[recipe.stop], keeps[recipe.keep]
+    return Choice(later_wins=True, keep=keeps[recipe.keep], stop=stops[recipe.stop])
 
 
 def _penalty(optimizer: torch.optim.Optimizer) -> float:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import scipy.sparse as sp
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from cpgnn.baselines.operators import kept, two_hops, whole
-from cpgnn.engine.dense import dropped
-from cpgnn.engine.sparse import SparseOperator, View, as_view
+from cpgnn.baselines.operators import two_hops
+from cpgnn.engine.sparse import SparseOperator, dropped
+from cpgnn.engine.views import View, as_view
 from cpgnn.graph import Graph
-from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
+from cpgnn.priors.contract import Estimator, Glorot, Sizes, num_inputs
 
 
-class H2GCN(nn.Module):
+class H2GCN(Estimator):
     """R = [R_0 | R_1 | R_2] W, R_0 = σ(X W_0), R_k = [S_1 R_{k-1} | S_2 R_{k-1}].
 
     S_1 = D^-½ A D^-½; S_2 is the same of the pairs at distance exactly two. σ is the ReLU or, with
@@ -34,27 +31,24 @@ class H2GCN(nn.Module):
         dropout: float = 0.5,
         seed: int = 0,
     ) -> None:
-        super().__init__()
-        check_sizes(sizes, hidden, dropout)
-        self.relu, self.dropout, self.num_classes = relu, dropout, sizes.num_classes
+        super().__init__(sizes, hidden, dropout)
+        self.relu = relu
         glorot = Glorot(seed)
         self.W_0 = glorot(num_inputs(sizes), hidden)
         self.W = glorot(7 * hidden, sizes.num_classes)
 
     def forward(self, graph: Graph | View) -> Tensor:
         view = as_view(graph, self.W)
-        everything = whole(view)
-        R_0 = everything.features @ self.W_0
+        R_0 = view.whole.features @ self.W_0
         R_0 = torch.relu(R_0) if self.relu else R_0
-        S, S_view = Hops.of(everything), Hops.of(view)
-        if self.training and self.dropout > 0:
-            R_1 = S.side_by_side(R_0)
-            R_2 = S_view.side_by_side(R_1)
-            R = torch.cat([view.pick(R_0), view.pick(R_1), R_2], dim=1)
-            return dropped(R, self.dropout) @ self.W
-        return self._folded(view, R_0, S, S_view)
+        if self.p == 0:
+            return self._folded(view, R_0)
+        R_1 = torch.cat([S @ R_0 for S in hops(view.whole)], dim=1)
+        R_2 = torch.cat([S @ R_1 for S in hops(view)], dim=1)
+        R = torch.cat([view.pick(R_0), view.pick(R_1), R_2], dim=1)
+        return dropped(R, self.p) @ self.W
 
-    def _folded(self, view: View, R_0: Tensor, S: Hops, S_view: Hops) -> Tensor:
+    def _folded(self, view: View, R_0: Tensor) -> Tensor:
         """The same without dropout: W first, so that S_1 and S_2 meet c columns and not 64 or 128.
 
         With U_i = R_0 W_i, one block of W for each way to R_0:
@@ -64,32 +58,16 @@ class H2GCN(nn.Module):
         U = R_0 @ torch.cat([W, W_1, W_2, W_11, W_21, W_12, W_22], dim=1)
         c = self.num_classes
         U, inner, of_one, of_two = U.split([c, 2 * c, 2 * c, 2 * c], dim=1)
-        inner = S.two.add(S.one.add(inner, of_one), of_two)
-        inner_1, inner_2 = inner.chunk(2, dim=1)
-        return S_view.two.add(S_view.one.add(view.pick(U), inner_1), inner_2)
+        S_1, S_2 = hops(view.whole)
+        inner_1, inner_2 = (inner + S_1 @ of_one + S_2 @ of_two).chunk(2, dim=1)
+        S_1, S_2 = hops(view)
+        return view.pick(U) + S_1 @ inner_1 + S_2 @ inner_2
 
 
-@dataclass(frozen=True)
-class Hops:
+def hops(view: View) -> tuple[SparseOperator, SparseOperator]:
     """S_1 and S_2 with the rows of a view and all columns."""
-
-    one: SparseOperator
-    two: SparseOperator
-
-    @classmethod
-    def of(cls, view: View) -> Hops:
-        return kept(view, "hops", lambda: cls._make(view))
-
-    @classmethod
-    def _make(cls, view: View) -> Hops:
-        def operator(M: sp.csr_array) -> SparseOperator:
-            if view.nodes is None:
-                return SparseOperator.from_scipy(M, view.device, view.dtype, symmetric=True)
-            rows = M[view.nodes]
-            return SparseOperator.from_scipy(rows, view.device, view.dtype, trained=view.trained)
-
-        return cls(operator(view.graph.matrix("sym")), operator(two_hops(view.graph)))
-
-    def side_by_side(self, R: Tensor) -> Tensor:
-        """[S_1 R | S_2 R]."""
-        return torch.cat([self.one @ R, self.two @ R], dim=1)
+    graph = view.graph
+    return (
+        view.rows_of("one hop", lambda: graph.matrix("sym"), symmetric=True),
+        view.rows_of("two hops", lambda: two_hops(graph), symmetric=True),
+    )

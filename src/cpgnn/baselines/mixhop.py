@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import batch_norm, relu
+from torch import Tensor, nn, relu
+from torch.nn.functional import batch_norm
 
-from cpgnn.baselines.operators import whole, with_self_loops
-from cpgnn.engine.dense import dropped
-from cpgnn.engine.sparse import IdentityRows, SparseOperator, View, as_view, with_values
+from cpgnn.baselines.operators import with_self_loops
+from cpgnn.engine.sparse import SparseOperator, dropped, with_values
+from cpgnn.engine.views import IdentityRows, View, as_view
+from cpgnn.errors import wrong_value
 from cpgnn.graph import Graph
-from cpgnn.priors import Glorot, Sizes, check_sizes, num_inputs
+from cpgnn.priors.contract import Estimator, Glorot, Sizes, num_inputs
 
 POWERS = 3
 """Powers 0, 1 and 2 of Â."""
 
 
-class MixHop(nn.Module):
+class MixHop(Estimator):
     """R = Σ_p softmax(q)_p Â^p Z V_p, Z = relu(norm([X W_0 | Â X W_1 | Â² X W_2])).
 
     Â = D̃^-½ (A + I) D̃^-½. Rows of X have length 1, after dropout too. `norm` is batch
@@ -33,11 +34,10 @@ class MixHop(nn.Module):
         dropout: float = 0.9,
         seed: int = 0,
     ) -> None:
-        super().__init__()
-        check_sizes(sizes, hidden, dropout)
-        check_sizes(sizes, hidden, input_dropout)
-        self.input_dropout, self.dropout = input_dropout, dropout
-        self.num_classes = sizes.num_classes
+        super().__init__(sizes, hidden, dropout)
+        if not 0 <= input_dropout < 1:
+            raise wrong_value("input_dropout", "lie in [0, 1)", input_dropout)
+        self.input_dropout = input_dropout
         glorot = Glorot(seed)
         share = round(hidden / POWERS)
         self.widths = [share, share, hidden - 2 * share]
@@ -49,16 +49,15 @@ class MixHop(nn.Module):
     def forward(self, graph: Graph | View) -> Tensor:
         view = as_view(graph, self.q)
         A_hat = with_self_loops(view)
-        drop_input, drop = (self.input_dropout, self.dropout) if self.training else (0.0, 0.0)
-        Z = unit_rows_times(whole(view).dropped_features(drop_input), torch.cat([*self.W], dim=1))
-        Z_0, Z_1, Z_2 = Z.split(self.widths, dim=1)
+        X = view.whole.dropped_features(self.input_dropout if self.training else 0.0)
+        Z_0, Z_1, Z_2 = unit_rows_times(X, torch.cat([*self.W], dim=1)).split(self.widths, dim=1)
         # One product for what is multiplied once or twice, one more for what is multiplied twice.
         once, twice = (A_hat @ torch.cat([Z_1, Z_2], dim=1)).split(self.widths[1:], dim=1)
         Z = torch.cat([Z_0, once, A_hat @ twice], dim=1)
         Z = relu(batch_norm(Z, None, None, None, self.shift, training=True, eps=1e-3))
         weight = torch.softmax(self.q, dim=0).repeat_interleave(self.num_classes)
-        R_0, R_1, R_2 = (dropped(Z, drop) @ self.V * weight).chunk(POWERS, dim=1)
-        return view.pick(A_hat.add(R_0, A_hat.add(R_1, R_2)))
+        R_0, R_1, R_2 = (dropped(Z, self.p) @ self.V * weight).chunk(POWERS, dim=1)
+        return view.pick(R_0 + A_hat @ (R_1 + A_hat @ R_2))
 
 
 def unit_rows_times(X: SparseOperator | IdentityRows | Tensor, W: Tensor) -> Tensor:

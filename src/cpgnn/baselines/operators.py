@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-from weakref import WeakKeyDictionary
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from cpgnn.engine.arrays import normalized
-from cpgnn.engine.sparse import SparseOperator, View
+from cpgnn.engine.sparse import SparseOperator
+from cpgnn.engine.views import View
 from cpgnn.graph import Graph
 
-FEW = 50
+SMALL = 50
 """Nodes up to which eigenvalues are those of the dense matrix."""
-
-_made: WeakKeyDictionary[View, dict[str, Any]] = WeakKeyDictionary()
-
-
-def kept(view: View, key: str, make: Callable[[], Any]) -> Any:
-    """What `make` returns, made the first time and kept as long as the view."""
-    made = _made.setdefault(view, {})
-    if key not in made:
-        made[key] = make()
-    return made[key]
-
-
-def whole(view: View) -> View:
-    """The view of all nodes of the same graph."""
-    return view if view.nodes is None else view.graph.view(view.device, view.dtype)
 
 
 def with_self_loops(view: View) -> SparseOperator:
     """Â = D̃^-½ (A + I) D̃^-½ on all nodes, D̃ the degrees of A + I."""
-    everything = whole(view)
-    graph = everything.graph
+    graph = view.graph
 
     def matrix() -> sp.csr_array:
         A = sp.csr_array(graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32))
         return normalized(A, graph.degrees + 1, "sym")
 
-    def operator() -> SparseOperator:
-        M = graph.once(("with self-loops",), matrix)
-        return SparseOperator.from_scipy(M, view.device, view.dtype, symmetric=True)
-
-    return kept(everything, "with self-loops", operator)
+    return view.whole.rows_of("with self-loops", matrix, symmetric=True)
 
 
 def two_hops(graph: Graph) -> sp.csr_array:
@@ -72,7 +49,7 @@ def largest_eigenvalue(graph: Graph) -> float:
 
     def value() -> float:
         L = sp.eye_array(graph.num_nodes) - graph.matrix("sym").astype(np.float64)
-        if graph.num_nodes <= FEW:
+        if graph.num_nodes <= SMALL:
             return float(np.linalg.eigvalsh(L.toarray())[-1])
         # Lanczos would draw its first vector from numpy's global state.
         first = np.random.default_rng(0).normal(size=graph.num_nodes)

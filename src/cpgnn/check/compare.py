@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from cpgnn.architecture import Architecture
 from cpgnn.check.columns import dealt
 from cpgnn.classifier import Begin
 from cpgnn.engine.scaling import FeatureScaler
@@ -187,9 +186,10 @@ def _probabilities(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumericalNotice)
         try:
-            train(model, graph, split, SHORT, seed=seed, observe=observe)
+            record = train(model, graph, split, SHORT, seed=seed, observe=observe)
         except BeliefOverflowError:
             return np.full((len(nodes), graph.num_classes), np.nan)
+    model.num_layers = record.num_layers
     with torch.no_grad():
         logits = model(model.view(graph).of(nodes))
     return torch.softmax(logits.double(), dim=1).cpu().numpy()

@@ -1,77 +1,72 @@
-"""Adam in one fused pass over the weights, without bookkeeping that a small graph would feel."""
+"""Adam for small graphs: torch's kernel without the bookkeeping around it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
-class Lists(NamedTuple):
-    """Weights that step together, as the kernel takes them: all share the memory of the weights."""
+class Adam:
+    """`torch.optim.Adam(fused=True)` with one count of steps for all weights, as in TensorFlow.
 
-    weights: list[torch.Tensor]
-    first_moments: list[torch.Tensor]
-    second_moments: list[torch.Tensor]
-    steps: list[torch.Tensor]
-
-
-class FusedAdam:
-    """Adam with the kernel of `torch.optim.Adam(…, fused=True)`, called without its options.
-
-    On graphs of a few hundred nodes torch's own `step` spends more time on choosing how to step
-    than the step takes. All weights share one count of steps, as in TensorFlow: a weight that
-    joins at step 400 with moments of 0 gets no correction for them, and so moves about three times
-    further in its first hundred steps than with a count of its own. H̄ learns from that. The
-    weights must stay where they are from the first step on.
+    `decayed` are the weights Θ of a term λ‖Θ‖² of the loss, whose gradient 2λΘ the kernel adds in
+    the pass it makes anyway (`weight_decay` = 2λ); `others` have none. An epoch on Texas costs
+    1.2 to 1.3 times as much with torch's own `step`, and 1.2 to 1.4 times as much with λ‖Θ‖² left
+    to autograd. The weights must stay where they are.
     """
 
-    def __init__(self, param_groups: list[dict[str, Any]], *, lr: float, eps: float) -> None:
-        self.param_groups = [{"lr": lr, "eps": eps, "weight_decay": 0.0} | g for g in param_groups]
-        self.state: dict[nn.Parameter, dict[str, torch.Tensor]] = {}
-        """Of each weight that has had a gradient: its moments and the shared count."""
-        first = next(weight for group in param_groups for weight in group["params"])
-        self._step = torch.zeros((), dtype=torch.float32, device=first.device)
-        self._lists: dict[tuple[nn.Parameter, ...], Lists] = {}
+    def __init__(
+        self,
+        decayed: Iterable[nn.Parameter],
+        others: Iterable[nn.Parameter],
+        *,
+        lr: float,
+        eps: float,
+    ) -> None:
+        self.lr, self.eps, self.weight_decay = lr, eps, 0.0
+        self.groups = [_Group(decayed), _Group(others)]
+        first = next(weight for group in self.groups for weight in group.weights)
+        self.count = torch.zeros((), device=first.device)
+
+    @property
+    def state(self) -> list[Tensor]:
+        """What a step changes beside the weights."""
+        return [self.count, *(m for group in self.groups for m in group.first + group.second)]
+
+    def zero_grad(self) -> None:
+        for group in self.groups:
+            for weight in group.weights:
+                weight.grad = None
 
     def step(self) -> None:
-        self._step += 1
-        for group in self.param_groups:
-            weights = tuple(weight for weight in group["params"] if weight.grad is not None)
-            if not weights:
-                continue
-            lists = self._lists.get(weights) or self._listed(weights)
-            torch._fused_adam_(
-                lists.weights,
-                [weight.grad for weight in weights],
-                lists.first_moments,
-                lists.second_moments,
-                [],
-                lists.steps,
-                lr=group["lr"],
-                beta1=0.9,
-                beta2=0.999,
-                weight_decay=group["weight_decay"],
-                eps=group["eps"],
-                amsgrad=False,
-                maximize=False,
-            )
+        """A weight without a gradient keeps its place, and its moments fade."""
+        self.count += 1
+        for group, decay in zip(self.groups, (self.weight_decay, 0.0), strict=True):
+            if group.weights:
+                torch._fused_adam_(
+                    group.values,
+                    [torch.zeros_like(w) if w.grad is None else w.grad for w in group.weights],
+                    group.first,
+                    group.second,
+                    [],
+                    [self.count] * len(group.weights),
+                    lr=self.lr,
+                    beta1=0.9,
+                    beta2=0.999,
+                    weight_decay=decay,
+                    eps=self.eps,
+                    amsgrad=False,
+                    maximize=False,
+                )
 
-    def _listed(self, weights: tuple[nn.Parameter, ...]) -> Lists:
-        states = [self.state.get(weight) or self._start(weight) for weight in weights]
-        self._lists[weights] = Lists(
-            [weight.detach() for weight in weights],
-            [state["exp_avg"] for state in states],
-            [state["exp_avg_sq"] for state in states],
-            [self._step] * len(weights),
-        )
-        return self._lists[weights]
 
-    def _start(self, weight: nn.Parameter) -> dict[str, torch.Tensor]:
-        self.state[weight] = {
-            "step": self._step,
-            "exp_avg": torch.zeros_like(weight),
-            "exp_avg_sq": torch.zeros_like(weight),
-        }
-        return self.state[weight]
+class _Group:
+    """Weights that step together, and their moments."""
+
+    def __init__(self, weights: Iterable[nn.Parameter]) -> None:
+        self.weights = [weight for weight in weights if weight.requires_grad]
+        self.values = [weight.detach() for weight in self.weights]
+        self.first = [torch.zeros_like(value) for value in self.values]
+        self.second = [torch.zeros_like(value) for value in self.values]

@@ -13,7 +13,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 import cpgnn
-from cpgnn.architecture import Architecture
 from cpgnn.engine.arrays import as_array
 from cpgnn.engine.loop import Epoch
 from cpgnn.engine.records import (
@@ -31,6 +30,7 @@ from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder
+from cpgnn.model import Architecture
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
 

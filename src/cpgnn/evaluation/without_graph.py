@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from cpgnn.architecture import Architecture
 from cpgnn.engine.loop import Observer
 from cpgnn.engine.records import plain
 from cpgnn.evaluation.metrics import (
@@ -19,6 +18,7 @@ from cpgnn.evaluation.metrics import (
     share,
 )
 from cpgnn.graph import Graph
+from cpgnn.model import Architecture
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
 from cpgnn.training import train

@@ -14,9 +14,9 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
-from cpgnn.architecture import Architecture
 from cpgnn.baselines import REAL, SYNTHETIC
 from cpgnn.errors import InputError, must_be
+from cpgnn.model import Architecture
 from cpgnn.settings import ABLATIONS, PRESETS, Settings
 
 NO_PRESET = "-"

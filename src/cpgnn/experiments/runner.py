@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 import cpgnn
-from cpgnn.architecture import Architecture
 from cpgnn.baselines import Recipe, train_baseline
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.datasets import load_dataset
@@ -26,6 +25,7 @@ from cpgnn.experiments.matrices import matrix_record
 from cpgnn.experiments.store import results_of
 from cpgnn.experiments.workers import worker_processes
 from cpgnn.graph import Graph
+from cpgnn.model import Architecture
 from cpgnn.reference import gaussian_reference
 from cpgnn.settings import Settings
 from cpgnn.splits import Split, per_class_split
@@ -139,6 +139,7 @@ def _cpgnn(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
     graph = FeatureScaler.fit(graph, settings.feature_scaling)(graph)
     model = Architecture(**architecture).build(graph, seed=job.seed)
     record = train(model, graph, split, settings, seed=job.seed)
+    model.num_layers = record.num_layers
     with torch.no_grad():
         logits = model(graph).numpy()
     more: dict[str, Any] = {"num_layers": model.num_layers}

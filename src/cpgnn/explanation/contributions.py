@@ -12,13 +12,13 @@ from torch import Tensor
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
-from cpgnn.engine.dense import centered_softmax
 from cpgnn.errors import wrong_value
 from cpgnn.evaluation.calibration import softmax
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.walks import Walks, split_walks
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
+from cpgnn.propagation import prior_belief
 
 
 def explain(
@@ -127,7 +127,7 @@ def _walks(network: CPGNN, graph: Graph, where: np.ndarray) -> Walks:
         own = R.double().cpu().numpy()[where]
         pointer, nobody = np.zeros(len(own) + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
         return Walks(pointer, nobody, own, np.zeros_like(own), own[:0], own[:0])
-    B_0 = centered_softmax(R).double().cpu().numpy()
+    B_0 = (prior_belief(R) - 1 / network.num_classes).double().cpu().numpy()
     H_bar = network.H_bar.detach().double().cpu().numpy()
     M = graph.matrix(network.normalization)
     walks = split_walks(M, B_0, H_bar, network.num_layers, where)

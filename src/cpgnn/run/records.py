@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from cpgnn.architecture import Architecture
 from cpgnn.check.finding import Finding
 from cpgnn.engine.records import Count, EpochRecord, Number, Record, Share
 from cpgnn.evaluation.calibration import Calibration, Reliability
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored, whole
 from cpgnn.evaluation.thresholds import Flag, Threshold
 from cpgnn.evaluation.without_graph import WithoutGraph
+from cpgnn.model import Architecture
 from cpgnn.settings import Settings
 
 Matrix = tuple[tuple[Number, ...], ...]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cpgnn.architecture import Architecture
 from cpgnn.engine.loop import Observer, Training
 from cpgnn.errors import BeliefOverflowError, check_choice
 from cpgnn.graph import Graph
+from cpgnn.model import Architecture
 from cpgnn.settings import Settings
 from cpgnn.splits import Split, exchanged
 from cpgnn.training import train

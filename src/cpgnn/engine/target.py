@@ -1,0 +1,70 @@
+"""The labelled rows of a graph, which the loss and the validation score look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from cpgnn.engine.views import View
+from cpgnn.errors import must_be
+from cpgnn.splits import Split
+
+
+@dataclass(frozen=True)
+class Target:
+    """Training nodes first, then validation nodes."""
+
+    view: View
+    labels: Tensor
+    num_train: int
+    class_weight: Tensor | None
+    """What a node of each class counts in the loss, [c]; None: all the same."""
+
+    @classmethod
+    def of(cls, graph_view: View, split: Split, class_weight: str | None = None) -> Target:
+        graph, train = graph_view.graph, len(split.train)
+        nodes = np.concatenate([split.train, split.val])
+        if nodes.max() >= graph.num_nodes:
+            what = f"be below the number of nodes ({graph.num_nodes})"
+            raise must_be("A position in the split", what, nodes.max())
+        y = graph.labels[nodes]
+        if (y < 0).any():
+            unlabelled = graph.node_ids[nodes[y < 0][0]]
+            raise must_be("Training and validation nodes", "be labelled", f"node {unlabelled!r}")
+        device, dtype, weight = graph_view.device, graph_view.dtype, None
+        if class_weight == "balanced":
+            count = np.bincount(y[:train], minlength=graph.num_classes)
+            weight = torch.from_numpy(1 / np.maximum(count, 1)).to(device, dtype)
+        labels = torch.from_numpy(y).to(device)
+        return cls(graph_view.of(nodes, trained=train), labels, train, weight)
+
+    @property
+    def has_validation(self) -> bool:
+        return len(self.labels) > self.num_train
+
+    def train(self, rows: Tensor) -> Tensor:
+        """The rows of training nodes."""
+        return rows[: self.num_train]
+
+    def val(self, rows: Tensor) -> Tensor:
+        """The rows of validation nodes."""
+        return rows[self.num_train :]
+
+    def loss(self, logits: Tensor) -> Tensor:
+        """Mean cross-entropy over the training nodes."""
+        return cross_entropy(self.train(logits), self.train(self.labels), self.class_weight)
+
+    def validation_loss(self, logits: Tensor) -> float:
+        """Mean cross-entropy over the validation nodes."""
+        return float(cross_entropy(self.val(logits), self.val(self.labels), self.class_weight))
+
+
+def cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Mean (weighted by class) of -log softmax(logits) at the labels; logits [t, c], labels [t].
+
+    Taken along the columns of logitsᵀ: with five classes that is four times as fast.
+    """
+    return nn.functional.cross_entropy(logits.t()[None], labels[None], weight)
