@@ -55,7 +55,7 @@ def test_a_file_that_is_refused_does_not_hide_the_others(cpgnn, local):
     lines = "\n".join(rows(done.out))
     assert "texas 40 39 40 2 40 0.000 0.025" in lines
     assert "cora 1,234 – 99 3 5 – –" in lines
-    assert "is refused ('cpgnn datasets cora' says why)" in " ".join(done.out.split())
+    assert "rejected: see 'cpgnn datasets cora'" in " ".join(done.out.split())
     refused = cpgnn("datasets", "cora")
     assert refused.code == 2
     assert "cora.npz" in refused.err

@@ -21,7 +21,7 @@ def test_counts_and_matrix(cpgnn, tmp_path, monkeypatch):
 def test_without_labels(cpgnn, files):
     done = cpgnn("stats", "edges.csv")
     assert done.code == 0
-    assert "need --labels" in done.out
+    assert "need labels: --labels" in done.out
 
 
 def test_no_edge_between_labelled_nodes(cpgnn, tmp_path, monkeypatch):

@@ -9,25 +9,24 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import typer
 
 from cpgnn import __version__
-from cpgnn.cli import (
-    check,
-    datasets,
-    demo,
-    explain,
-    fit,
-    generate,
-    predict,
-    report,
-    reproduce,
-    spark,
-    stats,
-    table,
-)
+from cpgnn.cli import spark
+from cpgnn.cli.check import check
+from cpgnn.cli.datasets import datasets
+from cpgnn.cli.demo import demo
+from cpgnn.cli.explain import explain
+from cpgnn.cli.fit import fit
+from cpgnn.cli.generate import generate
+from cpgnn.cli.predict import predict
+from cpgnn.cli.report import report
+from cpgnn.cli.reproduce import reproduce
+from cpgnn.cli.stats import stats
+from cpgnn.cli.table import table
 from cpgnn.errors import CPGNNError, Mention, either
 
 app = typer.Typer(
@@ -48,22 +47,17 @@ def top(
         raise typer.Exit
 
 
-app.command("fit")(fit.fit)
-app.command("predict")(predict.predict)
-app.command("check")(check.check)
-app.command("explain")(explain.explain)
-app.command("report")(report.report)
-app.command("stats")(stats.stats)
-app.command("demo")(demo.demo)
-app.command("reproduce")(reproduce.reproduce)
-app.command("table")(table.table)
-app.command("datasets")(datasets.datasets)
-app.command("generate")(generate.generate)
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(fit, predict, check, explain, report, stats),
+    *(demo, reproduce, table, datasets, generate),
+)
+for command in COMMANDS:
+    app.command()(command)
 app.add_typer(spark.app, name="spark")
 
 
 def main() -> None:
-    """Runs a command. Errors the user can mend: a message, exit code 2, no traceback."""
+    """Runs a command. An error that the user can fix is a message and exit code 2, no traceback."""
     # Threads that wait for work sleep instead of spinning: on a busy machine that is the
     # difference between seconds and minutes. Must be set before torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -74,9 +68,8 @@ def main() -> None:
     try:
         app()
     except _Interrupted:
-        kept = (
-            "what was finished is kept" if "reproduce" in sys.argv[1:2] else "nothing was written"
-        )
+        resumes = sys.argv[1:2] == ["reproduce"]
+        kept = "finished runs are kept" if resumes else "nothing was written"
         _fail(f"Interrupted; {kept}.", 130)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):
@@ -86,8 +79,7 @@ def main() -> None:
     except BrokenPipeError:
         _leave_pipe()
     except MemoryError:
-        hint = "Try a smaller one or fewer features."
-        _fail(f"The graph must fit into memory. Got one that does not. {hint}", 2)
+        _fail("The graph does not fit into memory. Try a smaller one, or fewer features.", 2)
     except Exception as error:
         if isinstance(error, CPGNNError):
             _fail(error.spelt(in_flags), 2)

@@ -53,7 +53,7 @@ def _rows() -> list[tuple[str, ...]]:
             try:
                 cells, source = _cells(load_dataset(name).statistics()), str(path)
             except InputError:
-                source = f"{path}, which is refused ('cpgnn datasets {name}' says why)"
+                source = f"{path}, rejected: see 'cpgnn datasets {name}'"
         rows.append((name, *cells, source))
     return rows
 
@@ -72,31 +72,27 @@ def _expected_cells(expected: Expected) -> tuple[str, ...]:
 
 
 def _print_list(rows: list[tuple[str, ...]]) -> None:
-    from rich.markup import escape
-
     from cpgnn.cli.printing import console, show, table
 
     heads = ("nodes", "edges", "with loops", "classes", "features", "h", "with loops", "from")
-    made = table("data set", *heads, title="Data sets")
+    made = table("data set", *heads, title="Data sets", rows=rows)
     made.columns[-1].justify = "left"
-    for row in rows:
-        made.add_row(*(escape(cell) for cell in row))
     to = console()
     show(to, made)
     to.print("'with loops' counts self-loops, as the paper's table does; A never has them.")
 
 
 def _print_one(dataset: Dataset) -> None:
-    from rich.markup import escape
-
-    from cpgnn.cli.printing import console, table
+    from cpgnn.cli.printing import console, show, table
 
     nodes, edges, all_edges, classes, features, h, all_h = _cells(dataset.statistics())
-    made = table("", "without self-loops", "with them, as in the paper", title=escape(dataset.name))
-    for name, value in (("nodes", nodes), ("classes", classes), ("features", features)):
-        made.add_row(name, value, value)
-    made.add_row("edges", edges, all_edges)
-    made.add_row("homophily ratio h", h, all_h)
-    to = console()
-    to.print(made)
-    to.print(f"Published splits: {len(dataset.splits)}. From: {escape(dataset.source)}.")
+    rows = [
+        ("nodes", nodes, nodes),
+        ("classes", classes, classes),
+        ("features", features, features),
+        ("edges", edges, all_edges),
+        ("homophily ratio h", h, all_h),
+    ]
+    heads = ("without self-loops", "with them, as in the paper")
+    show(console(), table("", *heads, title=dataset.name, rows=rows))
+    print(f"Published splits: {len(dataset.splits)}. From: {dataset.source}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ import numpy as np
 import pandas as pd
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -59,36 +59,37 @@ def print_notices(graph: Graph) -> None:
         print(f"Note: {notice}", file=sys.stderr)
 
 
-def table(*columns: str, title: str | None = None) -> Table:
+def table(*columns: str, title: str = "", rows: Iterable[Sequence[str]] = ()) -> Table:
     """A table whose first column is text and whose others are numbers."""
-    made = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    made = Table(title=Text(title), box=box.SIMPLE_HEAD, show_header=any(columns))
     for i, column in enumerate(columns):
-        made.add_column(escape(column), justify="right" if i else "left", no_wrap=True)
+        made.add_column(Text(column), justify="right" if i else "left", no_wrap=True)
+    for row in rows:
+        made.add_row(*map(Text, row))
     return made
 
 
 def share_table(title: str, matrix: np.ndarray, names: list[str]) -> Table:
     """A class matrix in whole percents."""
-    made = table("", *names, title=title)
-    for name, row in zip(names, matrix, strict=True):
-        made.add_row(escape(name), *(percent(value, 0) for value in row))
-    return made
+    cells = ([percent(value, 0) for value in row] for row in matrix)
+    rows = ((name, *row) for name, row in zip(names, cells, strict=True))
+    return table("", *names, title=title, rows=rows)
 
 
 def narrow_table(title: str, matrix: np.ndarray, names: list[str]) -> Table:
     """The same, narrow enough for three side by side."""
-    made = Table(title=title, box=None, padding=(0, 1, 0, 0), title_style="bold")
-    for name in ("", *names):
-        made.add_column(escape(name), justify="right", no_wrap=True)
+    made = Table("", *names, title=title, box=None, padding=(0, 1, 0, 0), title_style="bold")
     for name, row in zip(names, 100 * matrix, strict=True):
-        made.add_row(escape(name), *(f"{value:.0f}" for value in row))
+        made.add_row(name, *(f"{value:.0f}" for value in row))
+    for column in made.columns:
+        column.justify, column.no_wrap = "right", True
     return made
 
 
 def print_run(run: Run, out: Path) -> None:
     to, classifier = console(), run.classifier
     names = [str(name) for name in classifier.classes_]
-    to.print(f"Model: {_model_line(run)}")
+    to.print(Text(f"Model: {_model_line(run)}"))
     to.print(Text(run.verdict.headline, style="bold"))
     for reason in run.verdict.reasons:
         to.print(Text(reason))
@@ -104,7 +105,7 @@ def print_run(run: Run, out: Path) -> None:
         print_edge_frequency(to, made, names, weighted)
     for note in worth_knowing(run):
         to.print(note)
-    to.print(f"Written to {escape(str(out))}: predictions, matrices, metrics, model.")
+    to.print(Text(f"Written to {out}: predictions, matrices, metrics, model."))
 
 
 def print_edge_frequency(
@@ -115,21 +116,23 @@ def print_edge_frequency(
     if np.isnan(made.low).all() or len(names) > WIDEST_INTERVALS:
         show(to, share_table(title, made.share, names))
     else:
-        rows = table("", *names, title=f"{title}, {percent(made.confidence, 0)} interval")
-        for name, *row in zip(names, made.share, made.low, made.high, strict=True):
-            cells = (
-                f"{percent(share, 0)} ({'?' if np.isnan(low) else between(low, high, 0)})"
-                for share, low, high in zip(*row, strict=True)
-            )
-            rows.add_row(escape(name), *cells)
-        show(to, rows)
+        rows = (
+            [name, *(_with_interval(*cell) for cell in zip(*row, strict=True))]
+            for name, *row in zip(names, made.share, made.low, made.high, strict=True)
+        )
+        title = f"{title}, {percent(made.confidence, 0)} interval"
+        show(to, table("", *names, title=title, rows=rows))
     if made.method == "beliefs":
         to.print("From predicted probabilities alone: no validation node says how good they are.")
     elif made.optimistic:
         to.print("Intervals are optimistic: validation accuracy is below 80 %.")
     unseen = [name for name, seen in zip(names, made.evidence, strict=True) if not seen]
     if unseen:
-        to.print(f"No edge between labelled nodes for: {escape(', '.join(unseen))}.")
+        to.print(Text(f"No edge between labelled nodes for: {', '.join(unseen)}."))
+
+
+def _with_interval(share: float, low: float, high: float) -> str:
+    return f"{percent(share, 0)} ({'?' if np.isnan(low) else between(low, high, 0)})"
 
 
 def _calibration_line(made: Calibration) -> str:
@@ -143,14 +146,12 @@ def _calibration_line(made: Calibration) -> str:
 
 
 def print_flag(to: Console, flag: Flag) -> None:
-    made = table("", "value", "95 % interval", "n", title=_flag_line(flag))
-    for name, scored in (flag.test or {}).items():
-        made.add_row(f"{name} on held-out nodes", *_cells(scored))
-    show(to, made)
+    scores = ((f"{name} on held-out nodes", of) for name, of in (flag.test or {}).items())
+    show(to, score_table(_flag_line(flag), scores))
 
 
 def _flag_line(flag: Flag) -> str:
-    line = f"Flagged as {escape(flag.class_name)} from probability {flag.value:.3g} on"
+    line = f"Flagged as {flag.class_name} from probability {flag.value:.3g} on"
     if flag.chosen is None:
         return line
     line += f": {flag.chosen.goal} on the validation nodes ({flag.chosen.positives:,} positive)"
@@ -197,18 +198,20 @@ def _scores(test: Evaluation, blind: WithoutGraph | None) -> Table:
         rows.append((f"ROC-AUC of {test.positive}", test.roc_auc))
         for k, scored in (test.precision_at or {}).items():
             rows.append((f"precision at {k}", scored))
-    made = table("", "value", "95 % interval", "n", title=f"Scores of {escape(measured(test))}")
-    for name, scored in rows:
-        made.add_row(escape(name), *_cells(scored))
-    return made
+    return score_table(f"Scores of {measured(test)}", rows)
+
+
+def score_table(title: str, scores: Iterable[tuple[str, Scored]]) -> Table:
+    rows = ((name, *_cells(scored)) for name, scored in scores)
+    return table("", "value", "95 % interval", "n", title=title, rows=rows)
 
 
 def _per_class(test: Evaluation) -> Table:
     heads = ("precision", "95 % interval", "n", "recall", "95 % interval", "n")
-    made = table("class", *heads, title="Per class")
-    for name in test.precision:
-        made.add_row(escape(name), *_cells(test.precision[name]), *_cells(test.recall[name]))
-    return made
+    rows = (
+        (name, *_cells(test.precision[name]), *_cells(test.recall[name])) for name in test.precision
+    )
+    return table("class", *heads, title="Per class", rows=rows)
 
 
 def _cells(scored: Scored) -> tuple[str, str, str]:
@@ -217,7 +220,6 @@ def _cells(scored: Scored) -> tuple[str, str, str]:
 
 def print_stats(stats: Stats) -> None:
     to = console()
-    made = table("", "", title="Graph")
     quartiles = ", ".join(f"{stats.degree_quantile(q):g}" for q in (0.25, 0.5, 0.75))
     largest = int(stats.degrees[-1, 0]) if len(stats.degrees) else 0
     rows = [
@@ -237,17 +239,13 @@ def print_stats(stats: Stats) -> None:
             for self_loops, name in ((False, "homophily ratio h"), (True, "h with self-loops")):
                 h = stats.homophily_ratio(self_loops=self_loops, by_weight=by_weight)
                 rows.append((f"{name}{by}", _ratio(h)))
-    for name, value in rows:
-        made.add_row(name, value)
-    show(to, made)
+    show(to, table("", "", title="Graph", rows=rows))
     if not stats.class_names:
-        to.print("No labels: homophily and the compatibility matrix need --labels.")
+        to.print("Homophily and the compatibility matrix need labels: --labels.")
         return
     names = list(stats.class_names)
-    sizes = table("class", "labelled nodes", title="Classes")
-    for name, size in zip(names, stats.class_sizes, strict=True):
-        sizes.add_row(escape(name), f"{size:,}")
-    show(to, sizes)
+    sizes = ((name, f"{size:,}") for name, size in zip(names, stats.class_sizes, strict=True))
+    show(to, table("class", "labelled nodes", title="Classes", rows=sizes))
     title = f"H: {matrix_title(stats.weighted)}"
     show(to, share_table(title, stats.compatibility_matrix(), names))
 
@@ -263,10 +261,7 @@ def print_demo(demo: Demo, picture: Path, report: Path) -> None:
         f"A generated graph: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, "
         f"{graph.num_classes} classes. Only {demo.homophily:.0%} of the edges stay within a class."
     )
-    made = table("method", "accuracy", "95 % interval", "n", title="Test accuracy (10 % labels)")
-    for name, scored in demo.accuracy.items():
-        made.add_row(name, *_cells(scored))
-    show(to, made)
+    show(to, score_table("Test accuracy with 10 % of the labels", demo.accuracy.items()))
     names = [str(name) for name in graph.class_names]
     matrices = {
         "Truth": demo.true,
@@ -281,7 +276,7 @@ def print_demo(demo: Demo, picture: Path, report: Path) -> None:
         f"{compatibility_error(demo.initial, demo.true):.3f} per cell on average at the start, by "
         f"{compatibility_error(demo.found, demo.true):.3f} in the end."
     )
-    to.print(f"Picture: {escape(str(picture))}, report: {escape(str(report))}")
+    to.print(Text(f"Picture: {picture}, report: {report}"))
 
 
 def print_pages(pages: list[tuple[str, pd.DataFrame]]) -> None:
@@ -289,10 +284,8 @@ def print_pages(pages: list[tuple[str, pd.DataFrame]]) -> None:
     to = console()
     for title, frame in pages:
         for block in column_blocks(frame, to.width) if to.is_terminal else [frame]:
-            made = table(*block.columns, title=title)
-            for row in block.itertuples(index=False):
-                made.add_row(*map(escape, row))
-            show(to, made)
+            rows = block.itertuples(index=False)
+            show(to, table(*block.columns, title=title, rows=rows))
 
 
 def column_blocks(frame: pd.DataFrame, width: int) -> list[pd.DataFrame]:

@@ -1,19 +1,13 @@
-"""A progress bar for training; silent where standard error is not a terminal."""
+"""Progress on standard error; silent where that is not a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
     from cpgnn.classifier import Begin
@@ -23,15 +17,7 @@ if TYPE_CHECKING:
 @contextmanager
 def progress_bar() -> Iterator[Begin]:
     """Hands out `begin(name, epochs)`, which draws one bar for each piece of training."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description:<16}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(compact=True),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+    with _bars() as bars:
 
         def finish() -> None:
             for task in bars.tasks:  # training may have stopped early
@@ -56,37 +42,39 @@ def progress_bar() -> Iterator[Begin]:
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """A spinner beside `what`; silent where standard error is not a terminal."""
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(what):
-            yield
-    else:
-        yield
-
-
-@contextmanager
 def counting(name: str, total: int) -> Iterator[Callable[[dict[str, Any] | None], None]]:
-    """A bar over runs of an experiment with the time left; hands out `done(result)`.
+    """A bar over the runs of an experiment; hands out `done(result)`.
 
     None stands for a run that was not needed.
     """
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[last]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
-        task = bars.add_task(name, total=total, last="")
+    with _bars() as bars:
+        task = bars.add_task(name, total=total, state="")
 
         def done(result: dict[str, Any] | None) -> None:
             bars.update(task, advance=1)
             if result is not None:
                 last = f"{result['method']} on {result['dataset']}: {result['test']:.1f}"
-                bars.update(task, last=last)
+                bars.update(task, state=last)
 
         yield done
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A spinner beside `what`."""
+    console = Console(stderr=True)
+    with console.status(what) if console.is_terminal else nullcontext():
+        yield
+
+
+def _bars() -> Progress:
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description:<16}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(compact=True),
+        console=console,
+        disable=not console.is_terminal,
+    )
