@@ -17,6 +17,7 @@ from cpgnn.errors import BeliefOverflowError, NumericalNotice
 from cpgnn.evaluation.metrics import Scored, difference, share
 from cpgnn.evaluation.without_graph import graph_blind_proba
 from cpgnn.graph import Graph
+from cpgnn.model import Architecture
 from cpgnn.selection.auto import MAX_LINK_NODES, candidates
 from cpgnn.settings import Settings
 from cpgnn.splits import Split, stratified_split
