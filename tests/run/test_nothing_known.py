@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from cpgnn import CPGNNClassifier, load_run
+from cpgnn import CPGNNClassifier, explain, load_run
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.run.folder import fit_run
@@ -67,6 +67,14 @@ def test_a_node_of_a_later_graph():
     later = Graph.from_edges([0], [1], num_nodes=3, features=X)
     assert fitted.prediction(later).nothing_known.tolist() == [False, False, True]
     np.testing.assert_allclose(fitted.predict_proba(later)[2], fitted.class_shares_)
+
+
+def test_an_explanation_says_so():
+    fitted = CPGNNClassifier("mlp", 1, **FAST).fit(graph(True), split=split())
+    made = explain(fitted, nodes=[N - 1, 0])
+    assert "nothing is known of it: these are the shares of the classes" in made.words(0)
+    assert "By itself it looks like" not in made.words(0)
+    assert "nothing is known" not in made.words(1)
 
 
 def test_zeros_are_features_where_they_are_numbers():

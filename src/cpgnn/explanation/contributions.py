@@ -68,6 +68,7 @@ def explain(
         prior_kind=getattr(network.prior, "kind", "custom"),
         num_layers=network.num_layers,
         normalization=network.normalization,
+        nothing_known=None if given.nothing_known is None else given.nothing_known[where],
     )
 
 
@@ -85,6 +86,7 @@ class _Given:
     used_for: np.ndarray
     """"train", "val", "test" or ""."""
     edge_frequency: np.ndarray
+    nothing_known: np.ndarray | None = None
 
 
 def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
@@ -106,6 +108,7 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
         own[graph.labels],
         used_for,
         model.edge_frequency_,
+        prediction.nothing_known,
     )
 
 

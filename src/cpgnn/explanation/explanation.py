@@ -66,6 +66,8 @@ class Explanation:
     """ "mlp", "cheby", "link" or "custom"."""
     num_layers: int
     normalization: Matrix
+    nothing_known: np.ndarray | None = None
+    """[s]: nodes without edges and features, whose probabilities are the class shares."""
     favoured: int | None = None
     """The class that terms speak for or against, where it is not the most probable one."""
 

@@ -27,6 +27,10 @@ _PRIORS = {
     "link": " The LINK prior itself reads the list of neighbours, so part of them is in it.",
     "custom": " The prior is a custom one and may itself look at neighbours.",
 }
+NOTHING = (
+    "It has neither edges nor features, so nothing is known of it: these are the shares of the "
+    "classes among the training labels."
+)
 USES = {"train": "used for training", "val": "used for validation", "test": "held out"}
 
 
@@ -40,6 +44,9 @@ def sentences(of: Explanation, i: int) -> Iterator[str]:
     )
     if of.labels[i] >= 0:
         yield _label(of, i, best)
+    if of.nothing_known is not None and of.nothing_known[i]:
+        yield NOTHING
+        return
     yield _prior(of, i, best)
     count = int(of.pointer[i + 1] - of.pointer[i])
     if of.num_layers == 0:
