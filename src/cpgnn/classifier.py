@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
@@ -18,21 +16,24 @@ from torch import nn
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.loop import Observer
-from cpgnn.engine.scaling import FeatureScaler, match_names
+from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import (
     LARGEST_SEED,
-    BeliefOverflowError,
     InputError,
-    Message,
-    NotInductiveError,
-    advise,
     check_choice,
     check_count,
     must_be,
     wrong_value,
 )
-from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature, softmax
+from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature
 from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
+from cpgnn.evaluation.prediction import (
+    Prediction,
+    finite_logits,
+    in_order,
+    lacks_evidence,
+    strangers,
+)
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN, Architecture
 from cpgnn.selection.auto import candidates, choose, has_few
@@ -44,30 +45,6 @@ from cpgnn.training import estimated_compatibility, train
 TRIAL_COLUMNS = ["candidate", "score", "mean", "note"]
 Begin = Callable[[str, int], Observer | None]
 """Told of every piece of training (its name, its epochs at most); may return an observer."""
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """What a fitted model says about the n nodes of a graph; computed once, read by everybody."""
-
-    graph: Graph
-    """Features in the order of the fit."""
-    scaled: Graph
-    """The same as the network was fed with it."""
-    logits: np.ndarray
-    """[n, c]: B̄^(K) + 1/c, or the prior's where K is 0."""
-    nothing_known: np.ndarray
-    """[n]: nodes without edges and features, of which the model cannot know a thing."""
-    class_shares: np.ndarray | None
-    """[c], of the training labels: the probabilities of those nodes."""
-    temperature: float
-
-    @cached_property
-    def probabilities(self) -> np.ndarray:
-        """softmax(logits / T), float64 [n, c]; the class shares where nothing is known."""
-        P = softmax(self.logits, self.temperature)
-        P[self.nothing_known] = self.class_shares
-        return P
 
 
 class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -358,18 +335,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return made
 
     def _predicted(self, graph: Graph, scaled: Graph, temperature: float) -> Prediction:
-        """One forward pass over all nodes."""
-        self.model_.eval()
-        with torch.no_grad():
-            logits = self.model_(scaled).cpu().numpy()
-        if not np.isfinite(logits).all():
-            raise BeliefOverflowError(
-                Message(
-                    f"Beliefs of {int((~np.isfinite(logits)).any(axis=1).sum())} nodes must be "
-                    f"finite. Got infinite ones with K = {self.num_layers_}. ",
-                    advise("Try {}, or fewer layers.", normalization=("sym", "row")),
-                )
-            )
+        logits = finite_logits(self.model_, scaled)
         shares, nothing = self.class_shares_, np.zeros(graph.num_nodes, dtype=bool)
         if shares is not None and self.architecture_ is not None:
             nothing = lacks_evidence(scaled)
@@ -413,28 +379,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.n_features_in_
         )
         if graph is not fitted and not inductive and graph.fingerprint() != self.nodes_:
-            why = "the LINK prior" if self.n_features_in_ else "no features"
-            raise NotInductiveError(
-                Message(
-                    f"A model fitted with {why} knows its nodes by position and cannot predict "
-                    f"nodes it has not seen. Got a graph of {graph.num_nodes:,} nodes that are not "
-                    "the fitted ones. ",
-                    advise(
-                        "Try features with {}, or fit again with the new nodes.",
-                        prior=("mlp", "cheby"),
-                    ),
-                )
-            )
-        return self._in_order(graph)
-
-    def _in_order(self, graph: Graph) -> Graph:
-        """The graph with its features in the order of the fit, where both name them."""
-        wanted, given = self.feature_names_in_, graph.feature_names
-        if wanted is None or given is None or wanted == given:
-            return graph
-        order, _ = match_names(wanted, given)
-        X: Any = graph.features
-        return replace(graph, features=X[:, order], feature_names=wanted)
+            raise strangers("the LINK prior" if self.n_features_in_ else "no features", graph)
+        return in_order(graph, self.feature_names_in_)
 
     # -- keeping ----------------------------------------------------------------------------------
 
@@ -457,18 +403,6 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.target_tags.required = False
         return tags
-
-
-def lacks_evidence(scaled: Graph) -> np.ndarray:
-    """[n]: nodes without an edge whose features, as the network sees them, are 0 or not there.
-
-    The built-in networks have no biases: for such a node they say the same as for every other.
-    """
-    alone = np.diff(scaled.adjacency.indptr) == 0
-    X: Any = scaled.features
-    if X is None or not alone.any():
-        return alone
-    return alone & ~np.asarray((X != 0).sum(axis=1), dtype=bool).ravel()
 
 
 def _as_graph(graph: Any) -> Graph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from cpgnn.engine.records import (
     read_record,
 )
 from cpgnn.engine.scaling import FeatureScaler
+from cpgnn.engine.text import listed
 from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.graph import Graph
@@ -288,13 +289,8 @@ def _own_graph(folder: Path, record: ModelRecord, graph: Graph) -> Graph:
     if known != list(graph.class_names):
         raise must_be(
             "The classes of the graph",
-            f"be those of {folder / CONFIG}, in the same order: {_listed(names)}",
-            _listed(graph.class_names),
+            f"be those of {folder / CONFIG}, in the same order: {listed(names)}",
+            listed(graph.class_names),
         )
     code = np.array([*(names.index(name) for name in known), -1])  # labels of fewer classes
     return replace(graph, labels=code[graph.labels], class_names=names)
-
-
-def _listed(names: tuple[Any, ...]) -> str:
-    shown = ", ".join(repr(name)[:40] for name in names[:6])
-    return shown + (f" and {len(names) - 6:,} more" if len(names) > 6 else "") or "none"

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from cpgnn.check.finding import Finding
-from cpgnn.classifier import CPGNNClassifier, Prediction
+from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.loop import Epoch
 from cpgnn.engine.text import count
 from cpgnn.errors import must_be
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.metrics import Evaluation
+from cpgnn.evaluation.prediction import Prediction
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.verdict import Verdict, judge
 from cpgnn.evaluation.without_graph import WithoutGraph

@@ -1,0 +1,93 @@
+"""What a fitted model says about a graph: computed once, read by everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from cpgnn.engine.scaling import match_names
+from cpgnn.errors import BeliefOverflowError, Message, NotInductiveError, advise
+from cpgnn.evaluation.calibration import softmax
+from cpgnn.graph import Graph
+from cpgnn.model import CPGNN
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Logits and probabilities of n nodes."""
+
+    graph: Graph
+    """Features in the order of the fit."""
+    scaled: Graph
+    """The same as the network was fed with it."""
+    logits: np.ndarray
+    """[n, c]: B̄^(K) + 1/c, or the prior's where K is 0."""
+    nothing_known: np.ndarray
+    """[n]: nodes without edges and features, of which the model cannot know a thing."""
+    class_shares: np.ndarray | None
+    """[c], of the training labels: the probabilities of those nodes."""
+    temperature: float
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:
+        """softmax(logits / T), float64 [n, c]; the class shares where nothing is known."""
+        P = softmax(self.logits, self.temperature)
+        P[self.nothing_known] = self.class_shares
+        return P
+
+
+def finite_logits(model: CPGNN, scaled: Graph) -> np.ndarray:
+    """One forward pass over all nodes, [n, c]."""
+    model.eval()
+    with torch.no_grad():
+        logits: np.ndarray = model(scaled).cpu().numpy()
+    if not np.isfinite(logits).all():
+        nodes = int((~np.isfinite(logits)).any(axis=1).sum())
+        raise BeliefOverflowError(
+            Message(
+                f"Beliefs of {nodes} nodes must be finite. Got infinite ones with "
+                f"K = {model.num_layers}. ",
+                advise("Try {}, or fewer layers.", normalization=("sym", "row")),
+            )
+        )
+    return logits
+
+
+def lacks_evidence(scaled: Graph) -> np.ndarray:
+    """[n]: nodes without an edge whose features, as the network sees them, are 0 or not there.
+
+    The built-in networks have no biases: for such a node they say the same as for every other.
+    """
+    alone = np.diff(scaled.adjacency.indptr) == 0
+    X: Any = scaled.features
+    if X is None or not alone.any():
+        return alone
+    return alone & ~np.asarray((X != 0).sum(axis=1), dtype=bool).ravel()
+
+
+def strangers(why: str, graph: Graph) -> NotInductiveError:
+    """Nodes that a model with "no features", say, cannot know."""
+    return NotInductiveError(
+        Message(
+            f"A model fitted with {why} knows its nodes by position and cannot predict nodes it "
+            f"has not seen. Got a graph of {graph.num_nodes:,} nodes that are not the fitted ones. ",
+            advise(
+                "Try features with {}, or fit again with the new nodes.", prior=("mlp", "cheby")
+            ),
+        )
+    )
+
+
+def in_order(graph: Graph, wanted: Sequence[str] | None) -> Graph:
+    """The graph with its features in the order of the fit, where both name them."""
+    given = graph.feature_names
+    if wanted is None or given is None or tuple(wanted) == given:
+        return graph
+    X: Any = graph.features
+    order, _ = match_names(wanted, given)
+    return replace(graph, features=X[:, order], feature_names=tuple(wanted))
