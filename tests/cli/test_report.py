@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 
 import pytest
+
+from cpgnn import load_run
+from cpgnn.formatting import between, percent
 
 FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 40"
 
@@ -32,6 +36,24 @@ def test_names_the_scores_of_the_run(run):
     for score in (metrics["test"]["accuracy"], metrics["without_graph"]["accuracy"]):
         assert f"{100 * score['value']:.1f} %" in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_terminal_and_page_say_the_same(cpgnn, files):
+    """One judgement, one rounding: every score of the terminal stands on the page."""
+    printed = cpgnn(*FIT.split(), "--out", "run").out
+    page = unescape((files / "run" / "report.html").read_text(encoding="utf-8"))
+    made = load_run("run")
+    for sentence in (made.verdict.headline, *made.verdict.reasons):
+        assert sentence in page
+        assert sentence in " ".join(printed.split())
+    test, F = made.evaluation, made.classifier.edge_frequency_interval_
+    for scored in (test.accuracy, test.majority, *test.precision.values(), *test.recall.values()):
+        for text in (percent(scored.value), between(scored.low, scored.high)):
+            assert text in page
+            assert text in printed
+    for share in F.share.ravel():
+        assert percent(share, 0) in printed
+        assert f">{percent(share, 0).removesuffix(' %')}<" in page
 
 
 def test_errors_say_what_to_do(cpgnn, run):

@@ -42,7 +42,7 @@ def judge(
     if test.by_ranking:
         return _judge_ranking(test, blind, flag, has_features)
     if test.accuracy.n < FEWEST:
-        headline = f"Too few nodes to tell: {measured(test)}."
+        headline = f"Too few nodes to tell: {measured(test, short=True)}."
         return Verdict("unclear", headline, (*_no_better(test), *_weakest(test)))
     if test.over_majority.low <= 0:
         headline = (
@@ -59,11 +59,12 @@ def judge(
     return _graph("", _points(blind.gain, "accuracy"), blind.gain, _weakest(test))
 
 
-def measured(test: Evaluation) -> str:
-    """ "1 held-out node", "48 held-out nodes", or how the cross-validation was done."""
+def measured(test: Evaluation, *, short: bool = False) -> str:
+    """ "1 held-out node", "48 held-out nodes", or how all labelled nodes were held out in turn."""
     if test.measured_on == HELD_OUT:
         return count(test.accuracy.n, "held-out node")
-    return f"{test.accuracy.n:,} {test.measured_on}"
+    every = count(test.accuracy.n, "labelled node")
+    return every if short else f"{every}{test.measured_on.removeprefix('labelled nodes')}"
 
 
 def times_chance(test: Evaluation) -> str:

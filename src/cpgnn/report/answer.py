@@ -51,7 +51,7 @@ def answer(run: Run) -> Answer:
         return Answer(run.verdict, None, "", (), (), more)
     rows = _beside(test.accuracy, run.without_graph.accuracy if run.without_graph else None)
     rows += (Row("always the largest class", test.majority),)
-    right = (f"Right classes of {measured(test)}", rows)
+    right = (f"Right classes of {measured(test, short=True)}", rows)
     if not test.by_ranking or test.average_precision is None:
         text = f"of {measured(test)} {'gets' if test.accuracy.n == 1 else 'get'} the right class"
         return Answer(run.verdict, test.accuracy, text, (right,), _ranking(run, test), more)
@@ -69,7 +69,7 @@ def _ranking(run: Run, test: Evaluation) -> tuple[tuple[str, tuple[Row, ...]], .
     blind, flag, name = run.without_graph, run.flag, quoted(test.positive)
     rows = _beside(test.average_precision, blind.average_precision if blind else None)
     rows += (Row("a random order", test.chance),)
-    tables = [(f"Average precision for {name}, of {measured(test)}", rows)]
+    tables = [(f"Average precision for {name}, of {measured(test, short=True)}", rows)]
     others = (blind and blind.precision_at) or {}
     first = tuple(
         Row(

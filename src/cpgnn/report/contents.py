@@ -67,7 +67,7 @@ def gather(run: Run, name: str) -> Contents:
         propagated.append(started)
     confusion = None
     if test is not None:
-        who = f"{measured(test)} by their label (row) and the class they were given (column)"
+        who = f"{measured(test, short=True)} by their label (row) and the class they got (column)"
         confusion = confusion_grid(test.confusion, names, who)
     listed = extremes(run)
     findings = [*run.edge_findings, *find(graph, classifier.split_)]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.engine.loop import Epoch
+from cpgnn.formatting import percent
 from cpgnn.report.charts import Chart, Series, line_chart
 
 
@@ -35,12 +36,10 @@ def learning_charts(
         )
     ]
     series = [Series("accuracy, training nodes", "b", epochs, train)]
-    text = f"Accuracy on the training nodes reached {100 * np.nanmax(train):.0f} %"
+    text = f"Accuracy on the training nodes reached {percent(np.nanmax(train))}"
     if kept is not None and np.isfinite(kept.score) and np.isfinite(score).all():
         series.insert(0, Series(f"{score_name}, validation nodes", "a", epochs, score))
-        text += (
-            f"; {score_name} on the validation nodes {100 * kept.score:.1f} %, where it was kept"
-        )
+        text += f"; {score_name} on the validation nodes {percent(kept.score)}, where it was kept"
     charts.append(drawn("Right answers", text + ".", series, top=1.0, percent="y"))
     if "compatibility_error" in history:
         error = history["compatibility_error"].to_numpy(dtype=float)
