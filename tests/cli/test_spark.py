@@ -21,4 +21,4 @@ def test_without_java(cpgnn, files, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     done = cpgnn("spark", "stats", "edges.parquet")
     assert done.code == 2
-    assert "Java must be installed" in done.err
+    assert "Spark needs Java 17" in done.err

@@ -7,9 +7,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from cpgnn.spark import Given
-from cpgnn.spark.adjacency import Adjacency, kept
+from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.propagation import propagate, step
-from cpgnn.spark.tables import check_tables
+from cpgnn.spark.tables import check_tables, kept
 from spark_files import random_files
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,14 @@ import pytest
 from cpgnn.errors import InputError
 
 types = pytest.importorskip("pyspark.sql.types")
-tables = pytest.importorskip("cpgnn.spark.tables")
+columns = pytest.importorskip("cpgnn.spark.columns")
+
+
+LAYOUTS = {"edges": columns.EDGES, "labels": columns.LABELS, "features": columns.FEATURES}
+
+
+def check(text, name):
+    columns.check_columns(schema(text), name, LAYOUTS[name])
 
 
 def schema(text):
@@ -25,7 +32,7 @@ def schema(text):
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("given", "message"),
     [
         ("source:long", "edges: Edges must have 2 or 3 columns.*Got 1 column: source"),
         ("source:long target:long weight:double x:int", "Got 4 columns"),
@@ -38,13 +45,13 @@ def schema(text):
         ("source:long target:long weight:text", r"Weights \(column 'weight'\) must be numbers"),
     ],
 )
-def test_edges(columns, message):
+def test_edges(given, message):
     with pytest.raises(InputError, match=message):
-        tables.check_edge_columns(schema(columns), "edges")
+        check(given, "edges")
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("given", "message"),
     [
         ("id:long", "must have 2 or 3 columns: id, label"),
         ("source:long target:long weight:double", "must name id, label"),
@@ -52,26 +59,26 @@ def test_edges(columns, message):
         ("id:long label:double", "Labels .* must be text or integers. Got double"),
     ],
 )
-def test_labels(columns, message):
+def test_labels(given, message):
     with pytest.raises(InputError, match=message):
-        tables.check_label_columns(schema(columns), "labels")
+        check(given, "labels")
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("given", "message"),
     [
         ("id:long", "must have an id column and at least one more"),
         ("weight:long id:text", "must name the id column first"),
         ("id:long x:double y:text", r"Features \(column 'y'\) must be numbers. Got string"),
     ],
 )
-def test_features(columns, message):
+def test_features(given, message):
     with pytest.raises(InputError, match=message):
-        tables.check_feature_columns(schema(columns), "features")
+        check(given, "features")
 
 
 def test_good_columns_pass():
-    tables.check_edge_columns(schema("a:int b:text"), "edges")
-    tables.check_edge_columns(schema("source:long target:long weight:int"), "edges")
-    tables.check_label_columns(schema("id:text label:int split:text"), "labels")
-    tables.check_feature_columns(schema("id:text x:double y:int"), "features")
+    check("a:int b:text", "edges")
+    check("source:long target:long weight:int", "edges")
+    check("id:text label:int split:text", "labels")
+    check("id:text x:double y:int", "features")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
 import pytest
 
 from cpgnn.errors import InputError
 from cpgnn.spark import Given
-from cpgnn.spark.adjacency import Adjacency
-from cpgnn.spark.tables import check_ids_match, check_tables
+from cpgnn.spark.tables import check_tables
 from cpgnn.spark.writing import check_new, write_parquet
 
 pytestmark = pytest.mark.slow
@@ -50,20 +50,17 @@ def test_bad_rows(spark, tables, message):
 
 
 def test_every_node_has_features(spark):
-    tables = check_tables(given(spark, features=[("a", 1.0), ("c", 2.0)]))
-    A = Adjacency.of(tables)
     with pytest.raises(InputError, match=r"Every node must have features. Got none for 1 node"):
-        check_ids_match(tables, A.ends, given(spark).names)
+        check_tables(given(spark, features=[("a", 1.0), ("c", 2.0)]))
 
 
 def test_most_labels_are_of_nodes_in_the_edges(spark):
     strange = [("a", "x", ""), ("p", "y", ""), ("q", "y", "")]
-    tables = check_tables(
-        given(spark, labels=strange, features=[*FEATURES, ("p", 1.0), ("q", 2.0)])
-    )
-    A = Adjacency.of(tables)
+    features = [*FEATURES, ("p", 1.0), ("q", 2.0)]
     with pytest.raises(InputError, match=r"Most ids must be in edges. Got 2 of 3"):
-        check_ids_match(tables, A.ends, given(spark).names)
+        check_tables(given(spark, labels=strange, features=features))
+    known = [("a", "x", ""), ("p", "", ""), ("q", None, "")]  # those without a label do not count
+    check_tables(given(spark, labels=known, features=features)).ends.unpersist()
 
 
 def test_integers_and_text_compare_as_text(spark):
@@ -77,6 +74,31 @@ def test_integers_and_text_compare_as_text(spark):
 def test_missing_tables_are_named(spark, tmp_path):
     with pytest.raises(InputError, match=r"nowhere.parquet: The table must exist"):
         Given.read(spark, str(tmp_path / "nowhere.parquet"))
+
+
+def damaged(path, kind):
+    """A Parquet file whose bytes are no longer all there, or no longer its own."""
+    pd.DataFrame({"source": range(5000), "target": range(1, 5001)}).to_parquet(path, index=False)
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    path.write_bytes(
+        {
+            "empty": b"",
+            "text": b"source,target\n1,2\n",
+            "cut": whole[:middle],
+            "footer": whole[:-60] + b"\xff" * 40 + whole[-20:],
+            "pages": whole[:100] + b"\xff" * (middle - 100) + whole[middle:],
+        }[kind]
+    )
+
+
+@pytest.mark.parametrize("kind", ["empty", "text", "cut", "footer", "pages"])
+def test_damaged_files_are_named_in_a_sentence(spark, tmp_path, kind):
+    path = tmp_path / "edges.parquet"
+    damaged(path, kind)
+    with pytest.raises(InputError, match=r"edges.parquet: The \w+ must be .*Parquet. Got") as found:
+        check_tables(Given.read(spark, str(path)))
+    assert len(str(found.value)) < 300
 
 
 def test_output_is_new_and_whole(spark, tmp_path):

@@ -150,12 +150,10 @@ def _spark(
     master: str | None, conf: list[str] | None, work: str | None = None
 ) -> Iterator[SparkSession]:
     """A session whose errors are messages."""
-    from cpgnn.engine.text import first_line
-    from cpgnn.errors import CPGNNError, wrong_value
+    from cpgnn.errors import wrong_value
 
     _check_installed()
-    from pyspark.errors import PySparkException
-
+    from cpgnn.spark.errors import spark_errors
     from cpgnn.spark.session import session
 
     pairs = [item.partition("=") for item in conf or ()]
@@ -163,11 +161,8 @@ def _spark(
         if not key.startswith("spark.") or not equals:
             got, hint = repr(key + equals + value), "For example: spark.driver.memory=4g."
             raise wrong_value("conf", "be a Spark setting and its value", got, hint)
-    try:
-        with session(master, {key: value for key, _, value in pairs}, work) as spark:
-            yield spark
-    except PySparkException as error:
-        raise CPGNNError(f"Spark stopped: {first_line(error)}. Its log says more.") from None
+    with spark_errors(), session(master, {key: value for key, _, value in pairs}, work) as spark:
+        yield spark
 
 
 def _check_installed() -> None:

@@ -255,7 +255,7 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
         if tuple(tensor.shape) != size:
             got = tuple(tensor.shape)
             raise damaged(path, f"{name!r} has the shape {got}; {CONFIG} asks for {size}")
-        kinds = (torch.float32,) if name.startswith("model.") else (torch.float32, torch.float64)
+        kinds = (torch.float32, torch.float64)  # a model may have been trained in either
         if tensor.dtype not in kinds or not (name in FREQUENCIES or tensor.isfinite().all()):
             raise damaged(path, f"{name!r} does not hold finite numbers")
     if record.scaling == "standard" and not (tensors["scaler.std"] > 0).all():

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cpgnn.spark.tables import Tables
+from cpgnn.spark.tables import Tables, kept
 
 HUB_SHARE = 0.25
 """A hub has more edges than this share of a fair partition. There are at most 1/0.25 = 4 hubs for
@@ -46,8 +45,7 @@ class Adjacency:
         back = F.struct(target.alias("source"), source.alias("target"), *rest)
         both = F.array(F.struct(source, target, *rest), back)
         directed = tables.edges.select(F.inline(both))
-        ends = directed.groupBy(F.col("source").alias("id")).agg(F.count(F.lit(1)).alias("rows"))
-        ends = kept(ends)
+        ends = tables.ends
         least = max(LEAST_HUB, int(HUB_SHARE * 2 * tables.rows / partitions))
         found = [row["id"] for row in ends.where(F.col("rows") > least).select("id").collect()]
         proper = source != target
@@ -111,17 +109,6 @@ class Adjacency:
         for table in (self.edges, self.hub_edges, self.ends):
             if table is not None:
                 table.unpersist()
-
-
-def kept(table: DataFrame) -> DataFrame:
-    """The table, computed now and kept in memory or on the executors' disks.
-
-    Computed now: only then does Spark know, when it plans what follows, how it is partitioned.
-    A lost executor's share is computed again from the input.
-    """
-    table = table.persist(StorageLevel.MEMORY_AND_DISK)
-    table.count()
-    return table
 
 
 def _merged(directed: DataFrame, partitions: int, by: str) -> DataFrame:

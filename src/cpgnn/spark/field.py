@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.engine.arrays import Matrix
-from cpgnn.errors import InputError, must_be
+from cpgnn.engine.text import count
+from cpgnn.errors import InputError
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.io.feature_columns import FeatureColumns
@@ -67,8 +68,7 @@ def receptive_field(
     More than `max_edges` are refused or, with `sample`, a seeded share of the labelled nodes is
     used, each with all of its receptive field: fewer labels, not other neighbours.
     """
-    assert tables.labels is not None
-    labels = tables.labels.where(F.col("label").isNotNull())
+    labels = tables.labelled
     total = labels.count()
     share = 1.0
     for _ in range(TRIES):
@@ -79,18 +79,20 @@ def receptive_field(
             notice = None
             if share < 1:
                 notice = (
-                    f"{chosen.count():,} of {total:,} labelled nodes are used (a random share "
-                    f"of {share:.3g}, seed {seed}; classes of up to {KEPT_WHOLE} whole): with all "
-                    f"of them there would be more than {max_edges:,} edges within {hops} hops."
+                    f"{chosen.count():,} of {total:,} labelled nodes are used: a random share of "
+                    f"{share:.3g} (seed {seed}), and all of classes with up to {KEPT_WHOLE}. "
+                    f"All of them have more than {max_edges:,} edges within {count(hops, 'hop')}."
                 )
             return Field(edges, chosen, num_edges, notice)
         edges.unpersist()
         if not sample:
             break
         share *= min(0.9 * max_edges / num_edges, 0.5)
-    hint = "Try --sample, fewer layers, or --max-edges with more memory."
-    what = f"The edges within {hops} hops of the labelled nodes"
-    raise must_be(what, f"be at most {max_edges:,} (--max-edges)", f"{num_edges:,}", hint)
+    raise InputError(
+        f"There are {num_edges:,} edges within {count(hops, 'hop')} of the labelled nodes; at most "
+        f"{max_edges:,} are trained on (--max-edges). Try --sample, fewer layers, or a larger "
+        "--max-edges and more memory."
+    )
 
 
 def _edges_around(A: Adjacency, seeds: DataFrame, hops: int) -> DataFrame:
@@ -155,7 +157,7 @@ def _check_memory(nodes: int, features: int) -> None:
     needed, limit = 3 * 4 * nodes * features, memory_limit()
     if needed > limit:  # the table, the matrix, the scaled matrix
         raise InputError(
-            f"The features of the receptive field must fit into {limit:,} bytes on the driver, "
-            f"half of its memory. Got {nodes:,} nodes with {features:,} features each. "
+            f"The receptive field has {nodes:,} nodes with {features:,} features each, which do "
+            f"not fit into {limit:,} bytes, half of the driver's memory. "
             "Try --sample with a smaller --max-edges, or fewer layers."
         )

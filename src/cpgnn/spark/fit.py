@@ -20,13 +20,15 @@ from cpgnn.run.folder import write_run
 from cpgnn.run.run import Run
 from cpgnn.settings import preset
 from cpgnn.spark.adjacency import Adjacency
+from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field
 from cpgnn.spark.model import Packed, check_distributable
 from cpgnn.spark.predict import best_column, probabilities
 from cpgnn.spark.propagation import beliefs, check_checkpoints
-from cpgnn.spark.tables import Given, Tables, check_ids_match, check_tables
+from cpgnn.spark.tables import Given, Tables, check_tables
 
 
+@spark_errors()
 def fit(
     classifier: CPGNNClassifier,
     given: Given,
@@ -51,7 +53,6 @@ def fit(
     check_fittable(classifier, given)
     tables = check_tables(given, unlabelled=unlabelled)
     A = Adjacency.of(tables)
-    check_ids_match(tables, A.ends, given.names)
     layers = classifier.num_layers or 0
     field = receptive_field(
         A,
@@ -85,7 +86,7 @@ def check_fittable(classifier: CPGNNClassifier, given: Given) -> None:
     if given.labels is None:
         raise must_be("Labels", "be given to fit", "none")
     if classifier.num_layers is None:
-        hint = "Each hop of the receptive field is a job: try 1 first."
+        hint = "Each layer makes the receptive field larger: try 1 first."
         raise wrong_value("num_layers", "be given on Spark", "None", hint)
     if classifier.num_layers > 1:
         check_checkpoints(given.edges)

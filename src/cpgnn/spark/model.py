@@ -56,14 +56,14 @@ def check_distributable(prior: str, num_features: int | None) -> None:
     if prior == "mlp" and num_features:
         return
     why = {
-        "cheby": "Its polynomial of the Laplacian needs features from four hops around a node.",
+        "cheby": "Its polynomial of the Laplacian needs features from four hops around a node. ",
         "link": "It knows nodes by their position in one graph. ",
         "auto": "It may choose a prior that cannot be distributed. ",
     }
     if not num_features:
         raise InputError(
-            "A model on Spark must have features. Got one without, which knows its nodes by "
-            "position in the graph it was fitted on. Give --features, one row a node."
+            "A model on Spark needs features: one without knows its nodes by their position in "
+            "the graph it was fitted on. Give --features, with a row for each node."
         )
     raise must_be(
         "The prior on Spark",

@@ -11,12 +11,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.engine.scaling import match_names
-from cpgnn.errors import Message, advise
 from cpgnn.io.files import wrong
-from cpgnn.spark.adjacency import Adjacency, kept
+from cpgnn.spark.adjacency import Adjacency
+from cpgnn.spark.errors import OVERFLOW, spark_errors
 from cpgnn.spark.model import Packed, check_distributable, prior_logits
 from cpgnn.spark.propagation import beliefs, check_checkpoints, propagate
-from cpgnn.spark.tables import Given, Tables, check_ids_match, check_tables, select_positions
+from cpgnn.spark.tables import Given, Tables, check_tables, column_at, kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +26,8 @@ if TYPE_CHECKING:
 
     from cpgnn.classifier import CPGNNClassifier
 
-OVERFLOW = Message(
-    "Beliefs of every node must be finite. Got infinite ones. ",
-    advise("Try {}, or fewer layers.", normalization=("sym", "row")),
-)
 
-
+@spark_errors()
 def predict(packed: Packed, given: Given) -> DataFrame:
     """One row a node: id, class, label, split, and `p_<class>` for every class.
 
@@ -43,7 +39,6 @@ def predict(packed: Packed, given: Given) -> DataFrame:
     given = check_model(classifier, given)
     tables = check_tables(given)
     A = Adjacency.of(tables)
-    check_ids_match(tables, A.ends, given.names)
     P = probabilities(classifier, packed, A, tables)
     return _predictions(P, tables, [str(name) for name in classifier.classes_])
 
@@ -59,7 +54,8 @@ def check_model(classifier: CPGNNClassifier, given: Given) -> Given:
     if given.features is not None and classifier.feature_names_in_ is not None:
         columns = given.features.columns
         order, _ = match_names(classifier.feature_names_in_, columns[1:], given.names.features)
-        features = select_positions(given.features, [0, *(int(i) + 1 for i in order)])
+        places = [0, *(int(i) + 1 for i in order)]
+        features = given.features.select(*(column_at(given.features, i) for i in places))
         given = replace(given, features=features)
     width = 0 if given.features is None else len(given.features.columns) - 1
     if width != wanted:

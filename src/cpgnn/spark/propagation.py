@@ -1,8 +1,8 @@
 """K rounds of B̄^(k) = B̄^(0) + A B̄^(k-1) H̄ on tables: `cpgnn.propagation.propagate` for Spark.
 
-Beliefs are one row a node: id, b0 … b(c-1), partitioned by id like the edges by source. A round
-shuffles partial sums and, after a checkpoint (which forgets how it was partitioned), the beliefs:
-rows of nodes, never the edges.
+Beliefs have a row for each node: id, b0 … b(c-1), partitioned by id like the edges by source. A
+round shuffles partial sums and, after a checkpoint (which forgets how it was partitioned), the
+beliefs: rows of nodes, never the edges.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.engine.arrays import Matrix
-from cpgnn.errors import must_be
-from cpgnn.spark.adjacency import Adjacency, kept
+from cpgnn.errors import InputError
+from cpgnn.spark.adjacency import Adjacency
+from cpgnn.spark.tables import kept
 
 
 def beliefs(columns: int) -> list[str]:
@@ -76,11 +77,9 @@ def product(names: list[str], H: np.ndarray) -> list[Column]:
 def check_checkpoints(table: DataFrame) -> None:
     """Raises unless there is a folder for the beliefs between rounds."""
     if table.sparkSession.sparkContext.getCheckpointDir() is None:
-        raise must_be(
-            "The Spark context",
-            "have a checkpoint folder that every executor can reach, for two layers or more",
-            "none",
-            "Try --work, or spark.sparkContext.setCheckpointDir('hdfs:///tmp/cpgnn').",
+        raise InputError(
+            "Two layers or more need a checkpoint folder that every executor can reach. "
+            "Try --work, or spark.sparkContext.setCheckpointDir('hdfs:///tmp/cpgnn')."
         )
 
 

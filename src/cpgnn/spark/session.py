@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from cpgnn.errors import must_be
+from cpgnn.errors import InputError
 
 
 @contextmanager
@@ -25,13 +25,16 @@ def session(
     reach, for the beliefs between rounds; on one machine a temporary one does.
     """
     check_java()
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has settled it
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not submitted:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("cpgnn")
     if master is not None:
         builder = builder.master(master)
     shown = "true" if sys.stderr.isatty() else "false"
-    ours = {"spark.ui.showConsoleProgress": shown, "spark.log.level": "ERROR", **(conf or {})}
+    # What fails is raised as well; on one machine the log would say it again, in pages of Java.
+    level = "ERROR" if submitted else "OFF"
+    ours = {"spark.ui.showConsoleProgress": shown, "spark.log.level": level, **(conf or {})}
     for key, value in ours.items():
         builder = builder.config(key, value)
     new = SparkSession.getActiveSession() is None
@@ -55,5 +58,7 @@ def check_java() -> None:
     """Raises if there is no Java, in words that say how to get it."""
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and shutil.which("java", path=f"{home}/bin")):
-        hint = "Try apt-get install openjdk-17-jre-headless, or set JAVA_HOME."
-        raise must_be("Java", "be installed (17 or newer)", "no 'java' on the path", hint)
+        raise InputError(
+            "Spark needs Java 17 or newer, and there is no 'java' on the path. "
+            "Try apt-get install openjdk-17-jre-headless, or set JAVA_HOME."
+        )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -12,18 +10,19 @@ from pyspark.sql import functions as F
 from cpgnn.check.facts import Stats
 from cpgnn.io.files import wrong
 from cpgnn.io.labels import encode_labels
-from cpgnn.spark.adjacency import Adjacency, kept
+from cpgnn.spark.adjacency import Adjacency
+from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.propagation import beliefs
-from cpgnn.spark.tables import Given, Names, Tables, check_ids_match, check_tables
+from cpgnn.spark.tables import Given, Names, Tables, check_tables, kept
 
 MOST_CLASSES = 1000
 
 
+@spark_errors()
 def stats(given: Given, *, unlabelled: str | None = None) -> Stats:
     """Describes a graph. Only numbers for classes and for degrees leave Spark."""
     tables = check_tables(given, unlabelled=unlabelled)
     A = Adjacency.of(tables)
-    check_ids_match(tables, A.ends, given.names)
     degrees = _degrees(A, tables)
     num_edges = A.everything().count() // 2
     loops = tables.edges.where("source = target").select(F.col("source").alias("id")).distinct()
@@ -45,9 +44,7 @@ def stats(given: Given, *, unlabelled: str | None = None) -> Stats:
 
 
 def _degrees(A: Adjacency, tables: Tables) -> np.ndarray:
-    every = [A.ends] + [table for table in (tables.labels, tables.features) if table is not None]
-    ids = reduce(DataFrame.unionByName, (table.select("id") for table in every))
-    nodes = A.ends.select("id") if len(every) == 1 else ids.distinct()
+    nodes = tables.ids.distinct()
     joined = nodes.join(A.degrees(), "id", "left")
     counted = joined.groupBy(F.coalesce("neighbours", F.lit(0)).alias("d")).count().collect()
     return np.array(sorted((row["d"], row["count"]) for row in counted), dtype=np.int64)
@@ -56,8 +53,7 @@ def _degrees(A: Adjacency, tables: Tables) -> np.ndarray:
 def _classes(tables: Tables, names: Names) -> tuple[tuple[str, ...], np.ndarray]:
     if tables.labels is None:
         return (), np.empty(0, dtype=np.int64)
-    known = tables.labels.where(F.col("label").isNotNull())
-    rows = known.groupBy("label").count().limit(MOST_CLASSES + 1).collect()
+    rows = tables.labelled.groupBy("label").count().limit(MOST_CLASSES + 1).collect()
     if len(rows) > MOST_CLASSES:
         hint = "Check that the second column holds classes."
         raise wrong(names.labels, "Labels", f"name at most {MOST_CLASSES:,} classes", "more", hint)
@@ -72,9 +68,10 @@ def _class_edges(A: Adjacency, tables: Tables, classes: tuple[str, ...]) -> np.n
     if tables.labels is None or not c:
         return np.zeros((c, c))
     columns = beliefs(c)
-    known = tables.labels.where(F.col("label").isNotNull())
     hot = [(F.col("label") == name).cast("double") for name in classes]
-    Y = known.select("id", *(h.alias(b) for h, b in zip(hot, columns, strict=True)), "label")
+    Y = tables.labelled.select(
+        "id", *(h.alias(b) for h, b in zip(hot, columns, strict=True)), "label"
+    )
     Y = kept(Y.repartition(A.partitions, "id"))
     met = A.times(Y.select("id", *columns)).join(Y.select("id", "label"), "id")
     rows = met.groupBy("label").agg(*(F.sum(b).alias(b) for b in columns)).collect()
@@ -88,7 +85,7 @@ def _class_edges(A: Adjacency, tables: Tables, classes: tuple[str, ...]) -> np.n
 def _per_class(tables: Tables, classes: tuple[str, ...], nodes: DataFrame) -> np.ndarray:
     counts = np.zeros(len(classes), dtype=np.int64)
     if tables.labels is not None and tables.self_loops:
-        known = tables.labels.where(F.col("label").isNotNull())
-        for row in known.join(nodes, "id", "left_semi").groupBy("label").count().collect():
+        loops = tables.labelled.join(nodes, "id", "left_semi")
+        for row in loops.groupBy("label").count().collect():
             counts[classes.index(row["label"])] = row["count"]
     return counts

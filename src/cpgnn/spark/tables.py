@@ -1,31 +1,30 @@
-"""Edges, labels and features as Spark tables: columns, types and rows checked before any work.
+"""Edges, labels and features as Spark tables, checked before any long job.
 
-The rules are those of files on one machine (`cpgnn.io`): columns count by position, ids are
-integers or text and compare as text, a row that makes no sense is an error that shows it. Columns
-are checked without a job, rows by one aggregation over each table.
+The rules are those of files on one machine (`cpgnn.io`): ids are integers or text and compare as
+text, and a row that makes no sense is an error that shows it. Columns are checked by their schema,
+rows by one pass over each table, ids by one over all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any
 
 import numpy as np
-from pyspark.errors import PySparkException
+from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cpgnn.engine.text import count, first_line
+from cpgnn.engine.text import count
 from cpgnn.io.files import wrong
-from cpgnn.io.headers import ENDS, ID, LABEL, SPLIT, WEIGHT, misplaced
 from cpgnn.io.labels import SPLITS
+from cpgnn.spark.columns import EDGES, FEATURES, INTEGER, LABELS, check_columns
+from cpgnn.spark.errors import spark_errors
 
-INTEGER = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-NUMBER = (*INTEGER, T.FloatType, T.DoubleType, T.DecimalType)
-TEXT = (T.StringType, T.VarcharType, T.CharType)
 LARGEST = float(np.finfo(np.float32).max)
 BLANK, BROKEN, PADDED = r"(?U)^\s*$", r"[\r\n]", r"(?U)^\s|\s$"
 
@@ -42,12 +41,12 @@ class Tables:
     """id and one float column each, x0 … x(F-1)."""
     feature_names: tuple[str, ...]
     """What their owner calls them."""
+    ends: DataFrame
+    """Every node that an edge row names, kept on the executors: id, rows."""
     rows: int
     """Rows of `edges`."""
     self_loops: int
     """Rows of `edges` that join a node with itself."""
-    empty_rows: int
-    """Other rows of weight 0."""
 
     @property
     def weighted(self) -> bool:
@@ -58,10 +57,16 @@ class Tables:
         return len(self.feature_names)
 
     @property
-    def seeds(self) -> DataFrame:
-        """The labelled nodes: id."""
+    def labelled(self) -> DataFrame:
+        """The rows of `labels` whose label is known."""
         assert self.labels is not None
-        return self.labels.where(F.col("label").isNotNull()).select("id")
+        return self.labels.where(F.col("label").isNotNull())
+
+    @property
+    def ids(self) -> DataFrame:
+        """id: the nodes of every table, some of them more than once."""
+        every = (self.ends, self.labels, self.features)
+        return reduce(DataFrame.unionByName, (t.select("id") for t in every if t is not None))
 
 
 @dataclass(frozen=True)
@@ -94,114 +99,60 @@ class Given:
         features: str | None = None,
     ) -> Given:
         """Parquet tables, by their paths."""
-        names = Names(edges, labels or "labels", features or "features")
         rest = [None if path is None else _read(spark, path) for path in (labels, features)]
+        names = Names(edges, labels or "labels", features or "features")
         return cls(_read(spark, edges), rest[0], rest[1], names)
 
 
 def _read(spark: SparkSession, path: str) -> DataFrame:
-    try:
+    with spark_errors(path):
         return spark.read.parquet(path)
-    except PySparkException as error:
-        if error.getCondition() == "PATH_NOT_FOUND":
-            raise wrong(path, "The table", "exist", "nothing there", "Check the name.") from None
-        raise wrong(path, "The table", "be Parquet", f"'{first_line(error)}'") from None
 
 
+@spark_errors()
 def check_tables(given: Given, *, unlabelled: str | None = None) -> Tables:
     """The tables with plain names and types; the first thing that is wrong is an `InputError`."""
-    edges, labels, features, names = given.edges, given.labels, given.features, given.names
-    tables = [(edges, names.edges, check_edge_columns, 2)]
-    if labels is not None:
-        tables.append((labels, names.labels, check_label_columns, 1))
-    if features is not None:
-        tables.append((features, names.features, check_feature_columns, 1))
-    for table, name, check, _ in tables:
-        check(table.schema, name)
-    fields = [field for table, *_, ids in tables for field in table.schema.fields[:ids]]
-    whole = all(isinstance(field.dataType, INTEGER) for field in fields)
+    names, ids = given.names, []
+    for table, name, layout in (
+        (given.edges, names.edges, EDGES),
+        (given.labels, names.labels, LABELS),
+        (given.features, names.features, FEATURES),
+    ):
+        if table is not None:
+            check_columns(table.schema, name, layout)
+            ids += table.schema.fields[: 2 if layout is EDGES else 1]
+    whole = all(isinstance(field.dataType, INTEGER) for field in ids)
     kind = T.LongType() if whole else T.StringType()
-    edges, found = _edges(edges, kind, names.edges)
-    if labels is not None:
-        labels = _labels(labels, kind, unlabelled, names.labels)
-    if features is not None:
-        features = _features(features, kind, names.features)
+    edges, found = _edges(given.edges, kind, names.edges)
+    padded, labels, features = found["padded"], None, None
+    if given.labels is not None:
+        labels, more = _labels(given.labels, kind, unlabelled, names.labels)
+        padded += more["padded"]
+    if given.features is not None:
+        features, more = _features(given.features, kind, names.features)
+        padded += more["padded"]
     own = () if given.features is None else tuple(given.features.columns[1:])
-    counts = (found["rows"], found["loops"], found["empty"])
-    checked = Tables(edges, labels, features, own, *counts)
-    if not whole:
-        _check_padding(checked, names)
-    return checked
+    ends = edges.select(F.explode(F.array("source", "target")).alias("id"))
+    ends = kept(ends.groupBy("id").agg(F.count(F.lit(1)).alias("rows")))
+    tables = Tables(edges, labels, features, own, ends, found["rows"], found["loops"])
+    if padded:
+        _check_padding(tables, names)
+    _check_ids(tables, names)
+    return tables
 
 
-# -- columns, by their schema alone ---------------------------------------------------------------
+def kept(table: DataFrame) -> DataFrame:
+    """The table, computed now and kept in memory or on the executors' disks.
+
+    Computed now: only then does Spark know, when it plans what follows, how it is partitioned.
+    A lost executor's share is computed again from the input.
+    """
+    table = table.persist(StorageLevel.MEMORY_AND_DISK)
+    table.count()
+    return table
 
 
-def check_edge_columns(schema: T.StructType, name: str) -> None:
-    width = len(schema.fields)
-    if width not in (2, 3):
-        hint = "Select those columns first."
-        must = "have 2 or 3 columns: source, target[, weight]"
-        raise wrong(name, "Edges", must, _listed(schema), hint)
-    _check_names(schema, name, (ENDS, ENDS, WEIGHT), "source, target[, weight]")
-    for field in schema.fields[:2]:
-        _check_id(field, name)
-    if width == 3:
-        _check_number(schema.fields[2], name, "Weights")
-
-
-def check_label_columns(schema: T.StructType, name: str) -> None:
-    if len(schema.fields) not in (2, 3):
-        hint = "Select those columns first."
-        raise wrong(
-            name, "Labels", "have 2 or 3 columns: id, label[, split]", _listed(schema), hint
-        )
-    _check_names(schema, name, (ID, LABEL | {"target"}, SPLIT), "id, label[, split]")
-    _check_id(schema.fields[0], name)
-    for field, what in zip(schema.fields[1:], ("Labels", "Splits"), strict=False):
-        if not isinstance(field.dataType, (*TEXT, *INTEGER)):
-            hint = "Convert the column first."
-            what = f"{what} (column {field.name!r})"
-            raise wrong(name, what, "be text or integers", field.dataType.simpleString(), hint)
-
-
-def check_feature_columns(schema: T.StructType, name: str) -> None:
-    if len(schema.fields) < 2:
-        must = "have an id column and at least one more"
-        raise wrong(name, "Features", must, _listed(schema))
-    _check_names(schema, name, (ID,), "the id column first")
-    _check_id(schema.fields[0], name)
-    for field in schema.fields[1:]:
-        _check_number(field, name, "Features")
-
-
-def _check_names(
-    schema: T.StructType, name: str, allowed: tuple[frozenset[str], ...], must: str
-) -> None:
-    if misplaced(schema.names, allowed):
-        hint = "Check that it is the right table, and the order of its columns."
-        raise wrong(name, "The columns", f"name {must}", _listed(schema), hint)
-
-
-def _check_id(field: T.StructField, name: str) -> None:
-    if not isinstance(field.dataType, (*TEXT, *INTEGER)):
-        hint = "Convert the column to integers or text first."
-        what, got = f"Ids (column {field.name!r})", field.dataType.simpleString()
-        raise wrong(name, what, "be text or integers", got, hint)
-
-
-def _check_number(field: T.StructField, name: str, what: str) -> None:
-    if not isinstance(field.dataType, NUMBER):
-        hint = "Convert the column to numbers, or leave it out."
-        what, got = f"{what} (column {field.name!r})", field.dataType.simpleString()
-        raise wrong(name, what, "be numbers", got, hint)
-
-
-def _listed(schema: T.StructType) -> str:
-    return f"{count(len(schema.names), 'column')}: {', '.join(schema.names[:8])}"
-
-
-# -- rows, by one aggregation -------------------------------------------------------------------
+# -- rows, by one pass over each table ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -214,78 +165,73 @@ class Rule:
     hint: str = "Remove or mend the rows."
 
 
-def _edges(table: DataFrame, kind: T.DataType, name: str) -> tuple[DataFrame, dict[str, int]]:
-    columns = [_column(table, 0).cast(kind).alias("source")]
-    columns.append(_column(table, 1).cast(kind).alias("target"))
+Checked = tuple[DataFrame, dict[str, int]]
+"""A table and what was counted in it."""
+
+
+def _edges(table: DataFrame, kind: T.DataType, name: str) -> Checked:
+    ends = ("source", "target")
+    columns = [column_at(table, i).cast(kind).alias(end) for i, end in enumerate(ends)]
+    rules, loop = [], F.col("source") == F.col("target")
     if len(table.columns) == 3:
-        columns.append(_column(table, 2).cast("double").alias("weight"))
-    edges = table.select(*columns)
-    rules = [*_id_rules("source", kind), *_id_rules("target", kind)]
-    if "weight" in edges.columns:
+        columns.append(column_at(table, 2).cast("double").alias("weight"))
         w = F.col("weight")
         bad = w.isNull() | F.isnan(w) | (w < 0) | (w > LARGEST)
         rules.append(Rule(bad, "An edge weight", "be a finite number of at least 0"))
-    loop = F.col("source") == F.col("target")
-    zero = F.col("weight") == 0 if "weight" in edges.columns else F.lit(False)
-    more = {"loops": F.count_if(loop), "empty": F.count_if(~loop & zero)}
-    found = _check_rows(edges, name, rules, more)
-    if not found["rows"]:
-        raise wrong(name, "Edges", "have at least one row", "none")
-    return edges, found
+    edges = table.select(*columns)
+    return edges, _check_rows(edges, name, "Edges", ends, rules, loop)
 
 
-def _labels(table: DataFrame, kind: T.DataType, unlabelled: str | None, name: str) -> DataFrame:
-    text = _column(table, 1).cast("string")
+def _labels(table: DataFrame, kind: T.DataType, unlabelled: str | None, name: str) -> Checked:
+    text = column_at(table, 1).cast("string")
     trimmed = _trimmed(text)
     unknown = trimmed == ""
     if unlabelled is not None:
         unknown = unknown | (trimmed == unlabelled.strip())
     split: Column = F.lit("")
     if len(table.columns) == 3:
-        split = F.coalesce(_trimmed(_column(table, 2).cast("string")), F.lit(""))
+        split = F.coalesce(_trimmed(column_at(table, 2).cast("string")), F.lit(""))
     labels = table.select(
-        _column(table, 0).cast(kind).alias("id"),
+        column_at(table, 0).cast(kind).alias("id"),
         F.when(~unknown, text).alias("label"),
         split.alias("split"),
     )
     rule = Rule(~F.col("split").isin("", *SPLITS), "A split", "be train, val, test or empty")
-    found = _check_rows(labels, name, [*_id_rules("id", kind), rule])
-    if not found["rows"]:
-        raise wrong(name, "Labels", "have at least one row", "none")
-    _check_once(labels, name, "be labelled")
-    return labels
+    return labels, _check_rows(labels, name, "Labels", ("id",), [rule])
 
 
-def _features(table: DataFrame, kind: T.DataType, name: str) -> DataFrame:
-    width = len(table.columns) - 1
+def _features(table: DataFrame, kind: T.DataType, name: str) -> Checked:
+    values = {f"x{i}": column_at(table, i + 1).cast("float") for i in range(len(table.columns) - 1)}
     features = table.select(
-        _column(table, 0).cast(kind).alias("id"),
-        *(_column(table, i + 1).cast("float").alias(f"x{i}") for i in range(width)),
+        column_at(table, 0).cast(kind).alias("id"), *(x.alias(n) for n, x in values.items())
     )
-    values = [F.col(f"x{i}") for i in range(width)]
-    bad = reduce(or_, (x.isNull() | F.isnan(x) | (F.abs(x) > LARGEST) for x in values))
+    x = map(F.col, values)
+    bad = reduce(or_, (x.isNull() | F.isnan(x) | (F.abs(x) > LARGEST) for x in x))
     rule = Rule(bad, "A feature", "be a finite 32-bit number", "Fill the gaps first.")
-    found = _check_rows(features, name, [*_id_rules("id", kind), rule])
-    if not found["rows"]:
-        raise wrong(name, "Features", "have at least one row", "none")
-    _check_once(features, name, "have features")
-    return features
-
-
-def _id_rules(column: str, kind: T.DataType) -> list[Rule]:
-    id = F.col(column)
-    if isinstance(kind, T.LongType):
-        return [Rule(id.isNull(), "A node id", "not be missing")]
-    empty = Rule(id.isNull() | id.rlike(BLANK), "A node id", "not be empty")
-    return [empty, Rule(id.rlike(BROKEN), "A node id", "stand on one line")]
+    return features, _check_rows(features, name, "Features", ("id",), [rule])
 
 
 def _check_rows(
-    table: DataFrame, name: str, rules: list[Rule], more: dict[str, Column] | None = None
+    table: DataFrame,
+    name: str,
+    what: str,
+    ids: Sequence[str],
+    rules: list[Rule],
+    loop: Column | None = None,
 ) -> dict[str, int]:
-    """Counts the rows and, in the same pass, those that break a rule."""
+    """Counts, in one pass: rows, those that break a rule, padded ids, and loops."""
+    padded = F.lit(False)
+    for id in map(F.col, reversed(ids)):
+        if isinstance(table.schema[ids[0]].dataType, T.LongType):
+            rules = [Rule(id.isNull(), "A node id", "not be missing"), *rules]
+        else:
+            empty = Rule(id.isNull() | id.rlike(BLANK), "A node id", "not be empty")
+            rules = [empty, Rule(id.rlike(BROKEN), "A node id", "stand on one line"), *rules]
+            padded = padded | id.rlike(PADDED)
     counts = [F.count_if(rule.broken).alias(f"rule{i}") for i, rule in enumerate(rules)]
-    counts += [column.alias(key) for key, column in (more or {}).items()]
+    counts += [F.count_if(padded).alias("padded")]
+    if loop is not None:
+        counts.append(F.count_if(loop).alias("loops"))
     found = table.agg(F.count(F.lit(1)).alias("rows"), *counts).first()
     assert found is not None
     for i, rule in enumerate(rules):
@@ -294,25 +240,73 @@ def _check_rows(
             assert row is not None
             got = f"{count(found[f'rule{i}'], 'row')} such as ({_shown(row.asDict())})"
             raise wrong(name, rule.what, rule.must, got, rule.hint)
+    if not found["rows"]:
+        raise wrong(name, what, "have at least one row", "none")
     return found.asDict()
 
 
-def _check_once(table: DataFrame, name: str, what: str) -> None:
-    twice = table.groupBy("id").count().where("count > 1").first()
-    if twice is not None:
-        got = f"{twice['id']!r} in {twice['count']} rows"
-        raise wrong(name, "Each node", f"{what} once", got, "Remove all but one.")
+def _shown(row: dict[str, Any]) -> str:
+    items = list(row.items())
+    text = ", ".join(f"{key} {value!r}" for key, value in items[:4])
+    return text + (", …" if len(items) > 4 else "")
+
+
+# -- ids, by one pass over all tables -------------------------------------------------------------
+
+
+def _check_ids(tables: Tables, names: Names) -> None:
+    """Each node is labelled once and has features once; most labelled nodes are in the edges."""
+    if tables.labels is None and tables.features is None:
+        return
+    one, known = F.lit(1), F.col("label").isNotNull().cast("int")
+    rows = _marked(tables.ends, ends=one)
+    if tables.labels is not None:
+        rows = rows.unionByName(_marked(tables.labels, labels=one, known=known))
+    if tables.features is not None:
+        rows = rows.unionByName(_marked(tables.features, features=one))
+    nodes = rows.groupBy("id").agg(*(F.sum(mark).alias(mark) for mark in MARKS))
+    ends, labels, known, features = map(F.col, MARKS)
+    without = (ends + labels > 0) & (features == 0)
+    found = nodes.agg(
+        F.count_if(labels > 1),
+        F.count_if(features > 1),
+        F.count_if((known > 0) & (ends == 0)),
+        F.count_if(known > 0),
+        F.count_if(without),
+    ).first()
+    assert found is not None
+    labelled_twice, features_twice, foreign, total, featureless = found
+    for twice, mark, name, must in (
+        (labelled_twice, "labels", names.labels, "be labelled once"),
+        (features_twice, "features", names.features, "have features once"),
+    ):
+        if twice:
+            node = nodes.where(F.col(mark) > 1).first()
+            assert node is not None
+            got = f"{node['id']!r} in {node[mark]} rows"
+            raise wrong(name, "Each node", must, got, "Remove all but one.")
+    if 2 * foreign > total:
+        got, hint = f"{foreign:,} of {total:,} that are not", "Check that the tables match."
+        raise wrong(names.labels, "Most ids", f"be in {names.edges}", got, hint)
+    if tables.features is not None and featureless:
+        node = nodes.where(without).first()
+        assert node is not None
+        got = f"none for {count(featureless, 'node')} such as {node['id']!r}"
+        raise wrong(names.features, "Every node", "have features", got, "Add the rows.")
+
+
+MARKS = ("ends", "labels", "known", "features")
+
+
+def _marked(table: DataFrame, **marks: Column) -> DataFrame:
+    """id and, for every table, in how many of its rows the id stands."""
+    return table.select("id", *(marks.get(mark, F.lit(0)).alias(mark) for mark in MARKS))
 
 
 def _check_padding(tables: Tables, names: Names) -> None:
-    """Ids that differ from others by spaces around them only are a mistake, as on one machine."""
-    ids = tables.edges.select(F.explode(F.array("source", "target")).alias("id"))
-    for table in (tables.labels, tables.features):
-        if table is not None:
-            ids = ids.unionByName(table.select("id"))
+    """Ids that differ from others only by spaces around them are a mistake, as on one machine."""
+    ids = tables.ids
     padded = ids.where(F.col("id").rlike(PADDED))
-    if padded.first() is None:
-        return
     trimmed = padded.select(_trimmed(F.col("id")).alias("id")).distinct()
     twin = ids.join(trimmed, "id", "left_semi").first()
     if twin is not None:
@@ -320,41 +314,10 @@ def _check_padding(tables: Tables, names: Names) -> None:
         raise wrong(names.edges, "Node ids", "differ by more than surrounding spaces", got, hint)
 
 
-def check_ids_match(tables: Tables, ends: DataFrame, names: Names) -> None:
-    """Raises if a node has no features, or most labelled ids are not in the edges (`ends`: id)."""
-    nodes = ends.select("id")
-    if tables.labels is not None:
-        foreign = tables.seeds.join(nodes, "id", "left_anti")
-        unknown, total = foreign.count(), tables.seeds.count()
-        if 2 * unknown > total:
-            got = f"{unknown:,} of {total:,} that are not"
-            hint = "Check that the tables match."
-            raise wrong(names.labels, "Most ids", f"be in {names.edges}", got, hint)
-        nodes = nodes.unionByName(tables.labels.select("id"))
-    if tables.features is None:
-        return
-    without = nodes.join(tables.features.select("id"), "id", "left_anti")
-    first = without.first()
-    if first is not None:
-        number = without.distinct().count()
-        got = f"none for {count(number, 'node')} such as {first['id']!r}"
-        raise wrong(names.features, "Every node", "have features", got, "Add the rows.")
-
-
 def _trimmed(column: Column) -> Column:
     return F.regexp_replace(column, r"(?U)^\s+|\s+$", "")
 
 
-def select_positions(table: DataFrame, positions: list[int]) -> DataFrame:
-    """The columns at these positions, in this order."""
-    return table.select(*(_column(table, position) for position in positions))
-
-
-def _column(table: DataFrame, position: int) -> Column:
+def column_at(table: DataFrame, position: int) -> Column:
+    """The column at a position, whatever it is called."""
     return table[f"`{table.columns[position].replace('`', '``')}`"]
-
-
-def _shown(row: dict[str, Any]) -> str:
-    items = list(row.items())
-    text = ", ".join(f"{key} {value!r}" for key, value in items[:4])
-    return text + (", …" if len(items) > 4 else "")

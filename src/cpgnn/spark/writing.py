@@ -7,22 +7,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
-from cpgnn.errors import BeliefOverflowError, must_be
+from cpgnn.errors import InputError
 from cpgnn.io.files import wrong
-from cpgnn.spark.predict import OVERFLOW
+from cpgnn.spark.errors import spark_errors
 
 
+@spark_errors()
 def check_new(spark: SparkSession, path: str) -> None:
     """Refuses an output path that is taken, before any job starts."""
     files, place = _opened(spark, path)
     if files.exists(place):
         hint = "Choose another name, or remove it first."
-        raise wrong(path, "The output", "be new", "one that exists", hint)
+        raise wrong(path, "The output", "be new", "a path that exists", hint)
 
 
+@spark_errors()
 def write_parquet(table: DataFrame, path: str) -> int:
     """Writes `table` to a folder beside `path`, then renames it; returns the rows written.
 
@@ -32,18 +34,13 @@ def write_parquet(table: DataFrame, path: str) -> int:
     spark = table.sparkSession
     check_new(spark, path)
     with partial_folder(spark, path) as partial:
-        try:
-            table.write.parquet(partial)
-        except PySparkException as error:
-            if OVERFLOW in str(error):
-                raise BeliefOverflowError(OVERFLOW) from None
-            raise
-        rows = spark.read.parquet(partial).count()
+        written = Observation()
+        table.observe(written, F.count(F.lit(1)).alias("rows")).write.parquet(partial)
         check_new(spark, path)  # somebody else may have been faster
         files, place = _opened(spark, path)
         if not files.rename(_path(spark, partial), place):
-            raise must_be(f"{path}", "be writable", "a rename that failed", "Check its rights.")
-    return rows
+            raise InputError(f"{path}: The output could not be put in place. Is it writable?")
+    return int(written.get["rows"])
 
 
 @contextmanager

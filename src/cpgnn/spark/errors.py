@@ -1,0 +1,53 @@
+"""Spark's errors in our words: what a user can mend is said in a sentence, without Java."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from cpgnn.engine.text import first_line
+from cpgnn.errors import BeliefOverflowError, CPGNNError, Message, advise
+from cpgnn.io.files import wrong
+
+OVERFLOW = Message(
+    "Beliefs of every node must be finite. Got infinite ones. ",
+    advise("Try {}, or fewer layers.", normalization=("sym", "row")),
+)
+"""Raised by the executors, where beliefs are divided by their sum."""
+
+_UNREADABLE = re.compile(r"FAILED_READ_FILE.*?reading file (\S+?)\.?\s", re.DOTALL)
+_MISSING = re.compile(r"PATH_NOT_FOUND.*?: (\S+?)\.?\s", re.DOTALL)
+
+
+@contextmanager
+def spark_errors(table: str | None = None) -> Iterator[None]:
+    """Turns what Spark raises into a `CPGNNError`; also serves as a decorator.
+
+    `table` is the path of the table that is read inside, if it is one.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        raise _translated(error, table) from error
+
+
+def _translated(error: PySparkException | Py4JJavaError, table: str | None) -> CPGNNError:
+    java = getattr(error, "java_exception", None)
+    text = str(error if java is None else java.toString()) + "\n"
+    if OVERFLOW in text:
+        return BeliefOverflowError(OVERFLOW)
+    if found := _MISSING.search(text):
+        return wrong(table or found[1], "The table", "exist", "nothing there", "Check the name.")
+    if found := _UNREADABLE.search(text):
+        hint = "Write or copy it again."
+        return wrong(found[1], "The file", "be whole and Parquet", "one that is not", hint)
+    if "UNABLE_TO_INFER_SCHEMA" in text:
+        return wrong(table or "The tables", "The table", "be Parquet", "no file that is")
+    # Of an error in a worker's Python, the last line of its traceback says what it was.
+    said = text.strip().splitlines()[-1] if "Python worker" in text else text
+    said = first_line(CPGNNError(said))
+    return CPGNNError(f"Spark stopped: {said}. --conf spark.log.level=ERROR shows its log.")
