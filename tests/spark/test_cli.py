@@ -48,7 +48,7 @@ def test_what_does_not_work_is_said_before_any_job(spark, tmp_path):
         cpgnn("spark", "fit", *tables, "--out", tmp_path / "run", "--prior", "cheby")
     with pytest.raises(InputError, match=r"at most 5 are trained on .--max-edges.*Try --sample"):
         cpgnn("spark", "fit", *tables, "--out", tmp_path / "run", "--max-edges", 5)
-    with pytest.raises(InputError, match="'--conf' must be a setting of Spark"):
+    with pytest.raises(InputError, match="'conf' must be a Spark setting"):
         cpgnn("spark", "stats", files.edges, "--conf", "memory")
     inputs = (files.edges, "--features", files.features)
     with pytest.raises(CPGNNError, match="must be a folder that 'cpgnn fit' wrote"):
