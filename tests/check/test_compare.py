@@ -11,6 +11,7 @@ import pytest
 from cpgnn import Graph, Settings, Split
 from cpgnn.check import check
 from cpgnn.check.compare import LEAST_LABELS, Comparison, _affordable, _entries, compare
+from cpgnn.errors import InputError
 from cpgnn.evaluation.metrics import Scored
 from toys import planted
 
@@ -77,7 +78,7 @@ def test_large_neighbourhoods_leave_labels_out(monkeypatch):
 
 def verdict(low, high, speaks):
     middle = Scored((low + high) / 2, 100, low, high)
-    return Comparison("MLP", middle, middle, middle, "MLP-1", speaks).verdict
+    return Comparison("MLP", middle, middle, middle, 100, "MLP-1", speaks).verdict
 
 
 @pytest.mark.parametrize("speaks", [False, True])
@@ -125,6 +126,56 @@ def test_few_labels_are_dealt_several_times(monkeypatch):
     assert "held out 3 times in 3 folds" in found.to_dict()["interval"]
     monkeypatch.setattr("cpgnn.check.compare.FEW", 50)
     assert compare(graph, everything(graph)).repeats == 1
+
+
+def rare(seed=0, n=900, hints=1.0):
+    """4 % of the nodes are hunters, whose edges lead to prey; features hardly tell them."""
+    graph = planted(seed, n=n, degree=10, h=0.1, shares=[0.5, 0.46, 0.04], signal=hints)
+    return graph.with_labels(np.where(graph.labels == 2, "hunter", "other"))
+
+
+def test_a_rare_class_is_compared_by_average_precision():
+    report = check(rare(), seed=1)
+    found = report.comparison
+    assert (found.score, found.positive) == ("average precision", "hunter")
+    share = (rare().labels == 0).mean()
+    assert found.chance == pytest.approx(share, abs=0.01)
+    assert found.score_with.value > 3 * found.chance
+    gain = found.score_with.value - found.score_without.value
+    assert found.difference.value == pytest.approx(gain)
+    made = found.to_dict()
+    assert {"average_precision_with", "average_precision_without", "chance"} <= set(made)
+    assert not {"accuracy_with", "accuracy_without"} & set(made)
+    warning = next(f for f in report.findings if f.code == "accuracy-says-nothing")
+    assert warning.severity == "risk"
+    assert f"{1 - share:.1%}".replace("%", " %") in warning.detail
+
+
+def test_a_class_that_is_named_is_compared_by_average_precision(monkeypatch):
+    monkeypatch.setattr("cpgnn.check.compare.SHORT", Settings(pretrain_epochs=5, epochs=5))
+    graph = planted(n=150, degree=12, h=0.02, signal=0.6)
+    found = check(graph, positive="c1").comparison
+    assert (found.positive, found.score) == ("c1", "average precision")
+    assert found.chance == pytest.approx((graph.labels == 1).mean(), abs=0.02)
+    assert check(graph).comparison.score == "accuracy"
+    with pytest.raises(InputError, match="be one of the classes c0, c1, c2"):
+        check(graph, positive="c7")
+
+
+def test_named_and_rare_is_only_a_note():
+    report = check(rare(), positive="hunter", compare=False)
+    warning = next(f for f in report.findings if f.code == "accuracy-says-nothing")
+    assert warning.severity == "note"
+    assert "--positive hunter" in warning.advice
+
+
+def test_too_few_of_the_class_that_is_looked_for():
+    graph = planted(n=200, shares=[0.6, 0.39, 0.01])
+    y = np.where(np.arange(200) < 5, 2, np.minimum(graph.labels, 1))
+    few = graph.with_labels(y, graph.class_names)
+    assert (
+        compare(few, everything(few), positive=2) == "it needs at least 6 labels of the class 'c2'"
+    )
 
 
 @pytest.mark.slow

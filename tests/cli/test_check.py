@@ -44,8 +44,9 @@ def test_findings_and_their_exit_code(cpgnn, files):
 
 
 def test_the_comparison_is_printed(cpgnn, files, monkeypatch):
-    few = Settings(pretrain_epochs=10, epochs=10)
+    few = Settings(pretrain_epochs=5, epochs=5)
     monkeypatch.setattr("cpgnn.check.compare.SHORT", few)
+    monkeypatch.setattr("cpgnn.check.compare.REPEATS", 1)
     pd.DataFrame({"id": [f"{i:03d}" for i in range(80)], "label": ["buyer", "seller"] * 40}).to_csv(
         "labels.csv", index=False
     )
@@ -54,6 +55,13 @@ def test_the_comparison_is_printed(cpgnn, files, monkeypatch):
     assert "accuracy without the graph (MLP)" in done.out
     assert "95 % interval" in done.out
     assert "p = " in done.out
+    files = ("edges.csv", "--labels", "labels.csv", "--features", "features.csv")
+    done = cpgnn("check", *files, "--positive", "buyer")
+    assert "average precision of 'buyer' by chance" in done.out
+    assert "points of average precision" in done.out
+    done = cpgnn("check", *files, "--positive", "nobody")
+    assert done.code == 2
+    assert "--positive" in done.err
 
 
 def test_unreadable(cpgnn, files):

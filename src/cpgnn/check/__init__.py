@@ -13,7 +13,7 @@ from cpgnn.check.counted import counted
 from cpgnn.check.facts import Stats
 from cpgnn.check.finding import Finding, Severity, worst_first
 from cpgnn.check.independence import Independence
-from cpgnn.check.labels import left_out
+from cpgnn.check.labels import left_out, rare_positive
 from cpgnn.check.names import class_names, similar_ids
 from cpgnn.check.sampling import unlike_the_rest
 from cpgnn.check.structure import edge_rows, parts
@@ -135,6 +135,7 @@ def check(
     *,
     rows: np.ndarray | None = None,
     compare: bool = True,
+    positive: str | None = None,
     seed: int = 0,
     begin: Begin | None = None,
 ) -> CheckReport:
@@ -147,7 +148,10 @@ def check(
         them were repeated or one-directional.
     compare: train briefly with and without the graph. Neither this nor the test of independence
         looks at test labels.
+    positive: the class that is looked for. The comparison is then by its average precision, as it
+        is of itself where one class is rare: under 5 % of the labels.
     """
+    target, found = rare_positive(graph, positive)
     if begin is not None:
         begin("looking", 1)
     usable = np.empty(0, dtype=np.int64)
@@ -160,14 +164,16 @@ def check(
         from cpgnn.check.compare import compare as with_and_without
 
         speaks = independence is not None and independence.speaks
-        outcome = with_and_without(graph, usable, graph_speaks=speaks, seed=seed, begin=begin)
+        outcome = with_and_without(
+            graph, usable, positive=target, graph_speaks=speaks, seed=seed, begin=begin
+        )
     return CheckReport(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
         classes=graph.num_classes,
         labelled=int((graph.labels >= 0).sum()),
         features=graph.num_features or 0,
-        findings=find(graph, split, rows=rows, seed=seed),
+        findings=worst_first([*found, *find(graph, split, rows=rows, seed=seed)]),
         homophily=Homophily.of(graph),
         independence=independence,
         comparison=None if isinstance(outcome, str) else outcome,
@@ -176,7 +182,12 @@ def check(
 
 
 def check_loaded(
-    loaded: LoadedGraph, *, compare: bool = True, seed: int = 0, begin: Begin | None = None
+    loaded: LoadedGraph,
+    *,
+    compare: bool = True,
+    positive: str | None = None,
+    seed: int = 0,
+    begin: Begin | None = None,
 ) -> CheckReport:
     """`check` of a graph as its files describe it, with the split that they name."""
     from cpgnn.run.fit import choose_split
@@ -184,7 +195,15 @@ def check_loaded(
     split = None
     if loaded.split is not None and _has_two_classes(loaded.graph):
         split = choose_split(loaded, test=0.2, validation=0.2, seed=seed)
-    return check(loaded.graph, split, rows=loaded.rows, compare=compare, seed=seed, begin=begin)
+    return check(
+        loaded.graph,
+        split,
+        rows=loaded.rows,
+        compare=compare,
+        positive=positive,
+        seed=seed,
+        begin=begin,
+    )
 
 
 def _border(graph: Graph, seed: int) -> Split | None:

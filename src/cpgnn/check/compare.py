@@ -12,12 +12,13 @@ import torch
 
 from cpgnn.check.columns import dealt
 from cpgnn.classifier import Begin
+from cpgnn.engine.loop import Observer
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import BeliefOverflowError, NumericalNotice
-from cpgnn.evaluation.metrics import Scored, difference, share
-from cpgnn.evaluation.without_graph import graph_blind_proba
+from cpgnn.evaluation.metrics import Scored, evaluate, rank_scores
+from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
 from cpgnn.graph import Graph
-from cpgnn.model import Architecture
+from cpgnn.model import CPGNN, Architecture
 from cpgnn.selection.auto import MAX_LINK_NODES, candidates
 from cpgnn.settings import Settings
 from cpgnn.splits import Split, stratified_split
@@ -26,7 +27,7 @@ from cpgnn.training import train
 FOLDS = 3
 FEW, REPEATS = 200, 3
 """With fewer labels than this, the folds are dealt so many times."""
-LEAST_LABELS = 30
+LEAST_LABELS, LEAST_POSITIVES = 30, 6
 MOST_LABELS = 6000
 """More labelled nodes than this are not needed to tell whether the graph helps."""
 MOST_FIELD, MOST_VALUES = 200_000, 2_000_000
@@ -51,11 +52,21 @@ class Comparison:
     score_with: Scored
     difference: Scored
     """With minus without, on the same nodes."""
+    nodes: int
+    """How many that is."""
     model: str
     """What was chosen most often with the graph."""
     graph_speaks: bool = False
     """Whether the test of independence says that the graph tells something about the classes."""
     repeats: int = 1
+    positive: str | None = None
+    """The class that is looked for: scores are its average precision, else accuracy."""
+    chance: float | None = None
+    """Average precision of a random order: the share of that class."""
+
+    @property
+    def score(self) -> str:
+        return "accuracy" if self.positive is None else "average precision"
 
     @property
     def verdict(self) -> str:
@@ -68,15 +79,20 @@ class Comparison:
         return "no clear difference"
 
     def to_dict(self) -> dict[str, Any]:
+        ranked = self.positive is not None
+        key = self.score.replace(" ", "_")
         return {
             "without": self.without,
             "with": self.model,
-            "accuracy_without": self.score_without.as_dict(),
-            "accuracy_with": self.score_with.as_dict(),
+            f"{key}_without": self.score_without.as_dict(),
+            f"{key}_with": self.score_with.as_dict(),
+            **({"positive": self.positive, "chance": self.chance} if ranked else {}),
+            "nodes": self.nodes,
             "difference": self.difference.as_dict(),
             "verdict": self.verdict,
-            "interval": "95 %: Wilson for accuracies; Bonett and Price for the difference on the "
-            f"same labelled nodes, each held out {self.held_out}, of the models trained here",
+            "interval": f"95 %: Wilson for the scores; {'MOVER' if ranked else 'Bonett and Price'} "
+            f"for the difference on the same labelled nodes, each held out {self.held_out}, of the "
+            "models trained here",
         }
 
     @property
@@ -89,12 +105,13 @@ def compare(
     graph: Graph,
     labelled: np.ndarray,
     *,
+    positive: int | None = None,
     graph_speaks: bool = False,
     seed: int = 0,
     begin: Begin | None = None,
 ) -> Comparison | str:
     """What `fit` would try against an MLP on the same features; without features, against the
-    largest class.
+    largest class. Judged by accuracy, or by the average precision of the class `positive`.
 
     `labelled` are the nodes whose labels may be looked at. They are dealt into three parts of equal
     mix; each part is predicted by models trained and validated on the other two. For each part, the
@@ -109,6 +126,12 @@ def compare(
     y = graph.labels[nodes]
     if len(nodes) < LEAST_LABELS or len(np.unique(y)) < 2:
         return f"it needs at least {LEAST_LABELS} labels of two classes; there are {len(nodes)}"
+    if positive is not None and (y == positive).sum() < LEAST_POSITIVES:
+        name = graph.class_names[positive]
+        return f"it needs at least {LEAST_POSITIVES} labels of the class {str(name)!r}"
+    settings = SHORT
+    if positive is not None:
+        settings = SHORT.but(select_by="average_precision", positive=positive)
     scaled = FeatureScaler.fit(graph)(graph)
     repeats = REPEATS if len(nodes) < FEW and graph.num_edges <= MOST_EDGES else 1
     folds = np.stack([dealt(y, FOLDS, rng) for _ in range(repeats)])
@@ -120,29 +143,47 @@ def compare(
         out = folds[r] == k
         split = _split(graph, nodes[~out], seed + r)
         for e, entry in enumerate(entries):
-            P[e, r, out] = _probabilities(entry, scaled, split, nodes[out], seed + r, begin)
+            model = entry.build(scaled, seed=seed + r)
+            observe = begin(f"with the graph: {entry}", _budget()) if begin else None
+            P[e, r, out] = _probabilities(model, scaled, split, nodes[out], settings, seed, observe)
         blind[r, out] = np.bincount(y[~out], minlength=c) / (~out).sum()
         if graph.features is not None:
-            blind[r, out] = _blind(scaled, split, seed + r, begin)[nodes[out]]
+            longer = settings.but(pretrain_epochs=_budget())  # as long as with the graph
+            observe = begin("without it", _budget()) if begin else None
+            everywhere = graph_blind_proba(scaled, split, longer, seed=seed + r, observe=observe)
+            blind[r, out] = everywhere[nodes[out]]
     kept = np.flatnonzero(np.isfinite(P).all(axis=(1, 2, 3)))
     if not len(kept):
         return "training with the graph overflowed; try cpgnn fit with --normalization sym"
-    right, other = P[kept].argmax(axis=3) == y, blind.argmax(axis=2) == y
+    P = P[kept]
     chosen = np.empty((repeats, len(nodes)), dtype=np.int64)
     for r, k in np.ndindex(repeats, FOLDS):
         out = folds[r] == k
-        chosen[r, out] = right[:, :, ~out].mean(axis=(1, 2)).argmax()
-    ours = np.take_along_axis(right, chosen[None], axis=0)[0]
-    n = len(nodes)
+        chosen[r, out] = np.argmax([_score(p[:, ~out], y[~out], positive) for p in P])
+    ours = np.take_along_axis(P, chosen[None, :, :, None], axis=0)[0]
+    names = [str(name) for name in graph.class_names]
+    test = evaluate(ours, y, names, positive=positive)
+    other = WithoutGraph.of(blind, ours, y, positive=positive)
+    scores = other.accuracy, test.accuracy, other.gain
+    if other.average_precision and test.average_precision and other.average_precision_gain:
+        scores = other.average_precision, test.average_precision, other.average_precision_gain
     return Comparison(
         "largest class" if graph.features is None else "MLP",
-        share(other.sum() / repeats, n),
-        share(ours.sum() / repeats, n),
-        difference(ours, other),
-        str(entries[kept[np.bincount(chosen.ravel()).argmax()]]),
-        graph_speaks,
-        repeats,
+        *scores,
+        nodes=len(nodes),
+        model=str(entries[kept[np.bincount(chosen.ravel()).argmax()]]),
+        graph_speaks=graph_speaks,
+        repeats=repeats,
+        positive=test.positive,
+        chance=test.chance.value if test.chance else None,
     )
+
+
+def _score(P: np.ndarray, y: np.ndarray, positive: int | None) -> float:
+    """Of predictions [r, m, c]."""
+    if positive is None:
+        return float((P.argmax(axis=2) == y).mean())
+    return float(rank_scores(P[:, :, positive], y == positive)["average_precision"].value)
 
 
 def _affordable(graph: Graph, nodes: np.ndarray) -> np.ndarray:
@@ -174,33 +215,25 @@ def _split(graph: Graph, nodes: np.ndarray, seed: int) -> Split:
 
 
 def _probabilities(
-    entry: Architecture,
+    model: CPGNN,
     graph: Graph,
     split: Split,
     nodes: np.ndarray,
+    settings: Settings,
     seed: int,
-    begin: Begin | None,
+    observe: Observer | None,
 ) -> np.ndarray:
     """[m, c] for these nodes; NaN where beliefs overflowed."""
-    observe = begin(f"with the graph: {entry}", _budget()) if begin else None
-    model = entry.build(graph, seed=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumericalNotice)
         try:
-            record = train(model, graph, split, SHORT, seed=seed, observe=observe)
+            record = train(model, graph, split, settings, seed=seed, observe=observe)
         except BeliefOverflowError:
             return np.full((len(nodes), graph.num_classes), np.nan)
     model.num_layers = record.num_layers
     with torch.no_grad():
         logits = model(model.view(graph).of(nodes))
     return torch.softmax(logits.double(), dim=1).cpu().numpy()
-
-
-def _blind(graph: Graph, split: Split, seed: int, begin: Begin | None) -> np.ndarray:
-    """Probabilities of an MLP that was trained for as long."""
-    observe = begin("without it", _budget()) if begin else None
-    settings = SHORT.but(pretrain_epochs=_budget())
-    return graph_blind_proba(graph, split, settings, seed=seed, observe=observe)
 
 
 def _budget() -> int:

@@ -1,4 +1,4 @@
-"""Findings about classes that a split leaves out."""
+"""Findings about classes that a split leaves out, and about one that is rare."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 
 from cpgnn.check.finding import Finding, named
 from cpgnn.engine.text import listed
+from cpgnn.errors import wrong_value
+from cpgnn.evaluation.metrics import RARE, rare_class
+from cpgnn.formatting import percent
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
@@ -30,3 +33,33 @@ def left_out(graph: Graph, split: Split) -> Iterator[Finding]:
                 len(missing),
                 named(graph, np.isin(graph.labels, missing)),
             )
+
+
+def rare_positive(graph: Graph, positive: str | None) -> tuple[int | None, list[Finding]]:
+    """The class to judge by, by its index: the one named, or one that is rare; None for all alike.
+
+    And, where it is rare, a warning that accuracy says nothing about it.
+    """
+    names = [str(name) for name in graph.class_names]
+    if positive is not None and positive not in names:
+        raise wrong_value("positive", f"be one of the classes {', '.join(names)}", repr(positive))
+    sizes = np.bincount(graph.labels[graph.labels >= 0], minlength=len(names))
+    target = names.index(positive) if positive is not None else rare_class(sizes)
+    if target is None or not sizes[target]:
+        return None, []
+    share = float(sizes[target] / sizes.sum())
+    if share >= RARE:
+        return (None if positive is None else target), []
+    warning = Finding(
+        "risk" if positive is None else "note",
+        "accuracy-says-nothing",
+        f"Accuracy says nothing about {names[target]!r}",
+        f"{percent(share)} of the labelled nodes have this class: never naming it is right for "
+        f"{percent(1 - share)} of them. It is judged by average precision instead, which is "
+        f"{share:.3f} for a random order.",
+        f"Name it (--positive {names[target]}) to rank nodes by its probability; choose the epoch "
+        "with --select-by average-precision.",
+        int(sizes[target]),
+        named(graph, graph.labels == target),
+    )
+    return target, [warning]

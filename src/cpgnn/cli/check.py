@@ -20,6 +20,9 @@ def check(
     form: Annotated[
         Literal["text", "json"], typer.Option("--format", help="What to print.")
     ] = "text",
+    positive: Annotated[
+        str | None, typer.Option(help="The class you look for: compare by its average precision.")
+    ] = None,
     seed: opt.Seed = 0,
     unlabelled: opt.Unlabelled = None,
     strict_ids: opt.StrictIds = False,
@@ -37,7 +40,7 @@ def check(
     )
     opt.use_threads(threads, loaded.graph)
     with progress_bar() as begin:
-        report = check_loaded(loaded, compare=compare, seed=seed, begin=begin)
+        report = check_loaded(loaded, compare=compare, positive=positive, seed=seed, begin=begin)
     (print_json if form == "json" else print_report)(report)
     if not report.clean:
         raise typer.Exit(1)

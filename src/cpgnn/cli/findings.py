@@ -61,8 +61,11 @@ def _print_worth(to: Console, report: CheckReport) -> None:
         ("what a neighbour's class tells (label informativeness)", like.label_informativeness),
     ]
     if found is not None:
-        rows.append((f"accuracy without the graph ({found.without})", found.score_without.value))
-        rows.append((f"accuracy with the graph (CPGNN, {found.model})", found.score_with.value))
+        of = found.score + (f" of {found.positive!r}" if found.positive else "")
+        if found.chance is not None:
+            rows.append((f"{of} by chance", found.chance))
+        rows.append((f"{of} without the graph ({found.without})", found.score_without.value))
+        rows.append((f"{of} with the graph (CPGNN, {found.model})", found.score_with.value))
     for name, value in rows:
         made.add_row(name, "–" if np.isnan(value) else f"{value:.3f}")
     show(to, made)
@@ -71,11 +74,11 @@ def _print_worth(to: Console, report: CheckReport) -> None:
     if found is None:
         to.print(f"Not compared with and without the graph: {report.not_compared}.")
         return
-    gain = found.difference
+    gain, n = found.difference, count(found.nodes, "labelled node")
     to.print(
-        f"{found.verdict.capitalize()}: {100 * gain.value:+.1f} points of accuracy, 95 % interval "
-        f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f} ({gain.n:,} labelled nodes, each held "
-        f"out {found.held_out}; models trained briefly)."
+        f"{found.verdict.capitalize()}: {100 * gain.value:+.1f} points of {found.score}, 95 % "
+        f"interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f} ({n}, "
+        f"each held out {found.held_out}; models trained briefly)."
     )
     if found.without != "MLP":
         to.print("Without features an MLP has nothing to go by, so the largest class stands in.")
