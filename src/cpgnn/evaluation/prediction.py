@@ -75,7 +75,8 @@ def strangers(why: str, graph: Graph) -> NotInductiveError:
     return NotInductiveError(
         Message(
             f"A model fitted with {why} knows its nodes by position and cannot predict nodes it "
-            f"has not seen. Got a graph of {graph.num_nodes:,} nodes that are not the fitted ones. ",
+            f"has not seen. Got a graph of {graph.num_nodes:,} nodes that are not the fitted "
+            "ones. ",
             advise(
                 "Try features with {}, or fit again with the new nodes.", prior=("mlp", "cheby")
             ),
