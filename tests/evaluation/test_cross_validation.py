@@ -63,6 +63,9 @@ def test_what_takes_too_long_is_left_out(monkeypatch):
     found = cross_validated(LABELS, predict, seconds=5.0)
     assert 1 <= len(found.probabilities) < REPEATS
     assert cross_validated(LABELS, predict, seconds=0.0) is None
+    calls.clear()
+    assert cross_validated(LABELS, predict, expected=15.0, seconds=60.0) is None
+    assert not calls, "a fit that took a quarter of the budget is not begun again"
 
 
 def test_a_run_with_few_labels_says_how_it_was_measured(tmp_path, monkeypatch):

@@ -73,6 +73,7 @@ def fit(
     from cpgnn.cli.progress import progress_bar
     from cpgnn.evaluation.thresholds import one_goal
     from cpgnn.io import check_free
+    from cpgnn.run.fit import MOST_ROWS
     from cpgnn.run.folder import fit_run
 
     share = TEST if test is None else test
@@ -91,7 +92,7 @@ def fit(
     goal = one_goal(min_precision, min_recall, best_f1)
     check_free(out)
     loaded = opt.read(
-        edges, labels, features, unlabelled, strict_ids, impute, one_hot, keep_rows=True
+        edges, labels, features, unlabelled, strict_ids, impute, one_hot, keep_rows=MOST_ROWS
     )
     if test is not None and loaded.split is not None:
         print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)

@@ -84,7 +84,7 @@ def read(
     impute: Literal["median"] | None = None,
     one_hot: bool = False,
     *,
-    keep_rows: bool = False,
+    keep_rows: bool | int = False,
     like: FeatureColumns | None = None,
     known: pd.Index | None = None,
 ) -> LoadedGraph:

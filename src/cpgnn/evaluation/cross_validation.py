@@ -49,19 +49,21 @@ def cross_validated(
     *,
     validation: float = 0.2,
     seed: int = 0,
+    expected: float = 0.0,
     seconds: float | None = None,
 ) -> CrossValidated | None:
     """Repeated stratified cross-validation over the labelled nodes; None if it takes too long.
 
     labels [n], -1 = unknown, at least two of every class. Of the labels outside a fold, the share
-    `validation` chooses the epoch. At most `seconds` (`SECONDS` if None).
+    `validation` chooses the epoch. One training is `expected` to take so many seconds; all of them
+    may take `seconds` (`SECONDS` if None).
     """
     seconds = SECONDS if seconds is None else seconds
     nodes = np.flatnonzero(labels >= 0)
     y, start = labels[nodes], perf_counter()
     sizes = np.bincount(y)
     folds = min(FOLDS, int(sizes[sizes > 0].min()))
-    if seconds <= 0 or folds < 2:
+    if seconds <= 0 or folds < 2 or expected * folds > seconds:
         return None
     repeats: list[tuple[np.ndarray, np.ndarray | None]] = []
     for repeat in range(REPEATS):

@@ -218,7 +218,7 @@ def gain_in_average_precision(
     one, two = (rank_scores(s, hit)["average_precision"] for s in (score, other))
     rng, groups = np.random.default_rng(seed), (np.flatnonzero(hit), np.flatnonzero(~hit))
     rankings = [Ranking(s[0], hit) for s in (score, other)]
-    values = np.empty((RESAMPLES, 2))
+    values = np.empty((int(np.clip(10_000_000 // len(hit), 40, RESAMPLES)), 2))
     for row in values:
         weight = np.zeros(len(hit))
         for nodes in groups:

@@ -103,8 +103,9 @@ def _graph(what: str, between: str, gain: Scored, more: tuple[str, ...]) -> Verd
     if gain.high < 0:
         advice = "The features alone are the better model here."
         return Verdict("bad", "The graph does harm.", (between, advice, *more))
-    helps = f" whether the graph helps{what}" if what else ""
-    headline = f"It is not clear{helps}." if what else "The graph makes no clear difference."
+    headline = "The graph makes no clear difference."
+    if what:
+        headline = f"It is not clear whether the graph helps{what}."
     return Verdict("unclear", headline, (between, *more))
 
 

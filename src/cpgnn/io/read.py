@@ -61,7 +61,7 @@ def read_graph(
     impute: Impute = None,
     one_hot: bool = False,
     header: bool | None = None,
-    keep_rows: bool = False,
+    keep_rows: bool | int = False,
     like: FeatureColumns | None = None,
     known: pd.Index | None = None,
     **columns: Unpack[ColumnOptions],
@@ -85,7 +85,8 @@ def read_graph(
         and no) are numbers, with a notice.
     header: whether the tables have a header; found from the first lines by default, by the rule
         in `cpgnn.io.headers`.
-    keep_rows: also return the rows of the edges, which `cpgnn.check` looks at.
+    keep_rows: also return the rows of the edges, which `cpgnn.check` looks at; a number: if there
+        are at most so many.
     like: the `columns` of an earlier graph. The features are then found by their names and put in
         its order, text becomes its categories, and gaps, if `impute` says so, its medians; without
         names, columns count by position.
@@ -157,7 +158,8 @@ def read_graph(
     if isolated:
         notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
     graph = replace(graph, notices=(*notices, *graph.notices))
-    rows = np.stack([given.source, given.target]) if keep_rows else None
+    kept = keep_rows is True or len(given.source) <= keep_rows
+    rows = np.stack([given.source, given.target]) if keep_rows and kept else None
     return LoadedGraph(graph, split, rows, became, described)
 
 

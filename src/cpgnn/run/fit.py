@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -55,9 +56,11 @@ def train_run(
         # A refit trains once, on known labels: so must what it repeats.
         self_training=classifier.self_training and not refit,
     )
+    start = perf_counter()
     fitted = classifier.fit(graph, split=split, scaler=scaler, begin=begin)
+    took = perf_counter() - start
     wanted = Wanted(target, positive is not None, goal)
-    found = measure(fitted, wanted, drawn=loaded.split is None, begin=begin)
+    found = measure(fitted, wanted, drawn=loaded.split is None, took=took, begin=begin)
     return Run(
         classifier=refitted(fitted, begin) if refit else fitted,
         split=split,

@@ -40,10 +40,17 @@ class Wanted:
 
 
 def measure(
-    fitted: CPGNNClassifier, wanted: Wanted, *, drawn: bool = False, begin: Begin | None = None
+    fitted: CPGNNClassifier,
+    wanted: Wanted,
+    *,
+    drawn: bool = False,
+    took: float = 0.0,
+    begin: Begin | None = None,
 ) -> Measured:
     """Scores on the test nodes of the split; where it was `drawn` and they are few, all labelled
-    nodes are held out in turn. A rare class gets a threshold, as does one with a goal."""
+    nodes are held out in turn, if the fit, which `took` so many seconds, can be repeated in time.
+    A rare class gets a threshold, as does one with a goal.
+    """
     own, split = fitted.prediction(), fitted.split_
     test, y = split.test, own.graph.labels
     blind = without_graph(fitted, split, begin) if len(test) else None
@@ -63,7 +70,7 @@ def measure(
     if evaluation.by_ranking and flag is None:
         flag = _flag(own.probabilities, own.graph, split, wanted)
     if drawn and len(test) < FEW:
-        found = _cross_validated(fitted, begin)
+        found = _cross_validated(fitted, took, begin)
         if found is not None:
             evaluation, without = _scores(
                 found.probabilities,
@@ -136,7 +143,9 @@ def _flag(P: np.ndarray, graph: Graph, split: Split, wanted: Wanted) -> Flag | N
     return choose_flag(P[:, target], hit, split, name, wanted.goal or Goal())
 
 
-def _cross_validated(fitted: CPGNNClassifier, begin: Begin | None) -> CrossValidated | None:
+def _cross_validated(
+    fitted: CPGNNClassifier, took: float, begin: Begin | None
+) -> CrossValidated | None:
     """The whole fit, choice of the model and all, once for each fold."""
     graph = fitted.graph_
 
@@ -147,4 +156,6 @@ def _cross_validated(fitted: CPGNNClassifier, begin: Begin | None) -> CrossValid
 
     if begin is not None:
         begin("cross-validation", 1)
-    return cross_validated(graph.labels, predict, validation=fitted.validation, seed=fitted.seed)
+    return cross_validated(
+        graph.labels, predict, validation=fitted.validation, seed=fitted.seed, expected=took
+    )
