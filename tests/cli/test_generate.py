@@ -102,7 +102,7 @@ def test_a_note_where_edges_are_missing(cpgnn, here):
     [
         (["--homophily", "1.5"], "'--homophily' must lie in [0, 1]"),
         (["--features", "products"], "must be gaussian, none, ogbn-products or the path"),
-        (["--features", "missing.npz"], "missing.npz: The file must exist"),
+        (["--features", "missing.npz"], "missing.npz: No such file"),
         (["--bootstrap", "other"], "'--bootstrap'"),
         (["--class-size", "5"], "'--bootstrap-nodes' must be below the number of nodes"),
         (["--out", "full"], "The output folder must be new or empty"),

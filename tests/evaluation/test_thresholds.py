@@ -61,5 +61,5 @@ def test_scores_on_other_nodes():
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(InputError, match=r"least precision must lie in .* Did you mean 0\.8"):
         Goal("precision", 80)
-    with pytest.raises(InputError, match="show a node of the positive class"):
+    with pytest.raises(InputError, match="include a node of the positive class"):
         choose_threshold(P, np.zeros(6, dtype=bool))

@@ -56,8 +56,8 @@ def test_an_error_leaves_the_old_file(tmp_path):
 def test_files_where_none_can_be(tmp_path):
     (tmp_path / "file").write_text("")
     for path, words in (
-        (tmp_path / "no" / "out.csv", "must be writable. Got no such file"),
-        (tmp_path / "file" / "out.csv", "must be writable. Got not a directory"),
+        (tmp_path / "no" / "out.csv", "Cannot write here: no such file"),
+        (tmp_path / "file" / "out.csv", "Cannot write here: not a directory"),
         (tmp_path, "must be a file. Got a folder"),
     ):
         with pytest.raises(InputError, match=words), atomic_write(path):
@@ -103,7 +103,7 @@ def test_an_empty_folder_may_be_there_a_filled_one_not(tmp_path):
 def test_folders_without_leave(tmp_path):
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(InputError, match="must be writable"):
+        with pytest.raises(InputError, match="Cannot write here"):
             check_free(tmp_path / "run")
     finally:
         tmp_path.chmod(0o700)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.engine.records import plain
-from cpgnn.errors import must_be
+from cpgnn.errors import advise, must_be
 from cpgnn.evaluation.metrics import Ranking, Scored, share
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
@@ -73,7 +73,7 @@ def choose_threshold(
     goal = goal or Goal()
     positive = np.asarray(positive, dtype=bool)
     if not positive.any():
-        raise must_be("The validation nodes", "show a node of the positive class", "none")
+        raise must_be("The validation nodes", "include a node of the positive class", "none")
     ranking = Ranking(probability, positive)
     hits, called = ranking.counts()
     precision, recall = hits / called, hits / positive.sum()
@@ -124,14 +124,14 @@ def threshold_scores(
 def check_flaggable(graph: Graph, split: Split, target: int | None) -> None:
     """Raises, before anything is trained, if no threshold can be chosen."""
     if target is None:
-        got = f"{graph.num_classes} classes"
-        raise must_be("A threshold", "be for one class", got, "Name it: --positive.")
+        got, hint = f"{graph.num_classes} classes", advise("Name it, e.g. {}.", positive="fraud")
+        raise must_be("A threshold", "be for one class", got, hint)
     if not (graph.labels[split.val] == target).any():
         raise must_be(
             "The validation nodes",
-            f"show a node of class {graph.class_names[target]!r} to choose its threshold",
+            f"include a node of class {graph.class_names[target]!r} to choose its threshold",
             "none",
-            "Label more of it, or try another --seed.",
+            advise("Label more of them, or try {}.", seed=1),
         )
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from cpgnn.io.files import StrPath, wrong
+from cpgnn.io.files import StrPath, failed, wrong
 
 _HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # process numbers count per machine
 
@@ -103,8 +103,8 @@ def check_free(path: StrPath) -> None:
         if not near.is_dir():
             raise wrong(path, "The output folder", "lie in a folder", f"the file {near}")
         if not os.access(near, os.W_OK | os.X_OK):
-            hint = "Choose another place."
-            raise wrong(path, "The output folder", "be writable", f"no leave in {near}", hint)
+            problem = f"Cannot write here: permission denied in {near}"
+            raise failed(path, problem, "Choose another place.")
 
 
 @contextmanager
@@ -113,8 +113,8 @@ def _system_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        hint = "Check the folder, its rights and the free space."
-        raise wrong(path, "The output", "be writable", reason, hint) from None
+        hint = "Check the folder, its permissions and the free disk space."
+        raise failed(path, f"Cannot write here: {reason}", hint) from None
 
 
 def _partial(path: Path) -> Path:

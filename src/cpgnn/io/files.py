@@ -37,6 +37,13 @@ def wrong(
     return error
 
 
+def failed(path: StrPath, problem: str, hint: str = "") -> InputError:
+    """ "FILE: PROBLEM. HINT", where nothing was expected of the content."""
+    error = InputError(f"{path}: {problem}.{' ' * bool(hint)}{hint}")
+    error.file = str(path)
+    return error
+
+
 @contextmanager
 def about(path: StrPath) -> Iterator[None]:
     """Puts the file in front of the message of an `InputError` raised inside."""
@@ -68,15 +75,15 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             else:
                 yield raw
     except FileNotFoundError:
-        raise wrong(path, "The file", "exist", "nothing there", "Check the name.") from None
+        raise failed(path, "No such file", "Check the name.") from None
     except IsADirectoryError:
-        raise wrong(path, "The path", "be a file", "a folder") from None
+        raise failed(path, "This is a folder, not a file") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        must, got = "be complete and undamaged", f"an unpacking error ({first_line(error)})"
-        raise wrong(path, "A '.gz' file", must, got, "Copy or download it again.") from None
+        problem = f"The '.gz' file is damaged or cut short ({first_line(error)})"
+        raise failed(path, problem, "Copy or download it again.") from None
     except OSError as error:
         reason = error.strerror or first_line(error)
-        raise wrong(path, "The file", "be readable", reason.lower()) from None
+        raise failed(path, f"Cannot read the file: {reason.lower()}") from None
 
 
 def arrow_source(path: Path, stream: Any, skip: int = 0) -> Any:
