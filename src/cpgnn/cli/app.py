@@ -27,6 +27,7 @@ from cpgnn.cli.report import report
 from cpgnn.cli.reproduce import reproduce
 from cpgnn.cli.stats import stats
 from cpgnn.cli.table import table
+from cpgnn.cli.verify import verify
 from cpgnn.errors import CPGNNError, Mention, either
 
 app = typer.Typer(
@@ -48,7 +49,7 @@ def top(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(fit, predict, check, explain, report, stats),
+    *(fit, predict, check, explain, report, verify, stats),
     *(demo, reproduce, table, datasets, generate),
 )
 for command in COMMANDS:

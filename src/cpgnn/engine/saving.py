@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 """Raised when what is written changes: 2 added the temperature and the intervals."""
-CONFIG, WEIGHTS = "model.json", "weights.safetensors"
+MODEL_FILES = CONFIG, WEIGHTS = "model.json", "weights.safetensors"
 MOST_LAYERS = 1_000
 """A file that asks for more would keep the processor busy for ever."""
 PARTS = ("train", "val", "test")

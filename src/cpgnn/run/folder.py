@@ -13,6 +13,7 @@ import cpgnn
 from cpgnn.classifier import TRIAL_COLUMNS, Begin, CPGNNClassifier
 from cpgnn.engine.loop import Epoch
 from cpgnn.engine.records import damaged, json_text, read_record, reason
+from cpgnn.engine.saving import MODEL_FILES
 from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.thresholds import Flag, Goal, flagged
 from cpgnn.graph import Graph
@@ -30,6 +31,7 @@ from cpgnn.io import (
 from cpgnn.report.contents import gather
 from cpgnn.report.page import render
 from cpgnn.run.fit import train_run
+from cpgnn.run.manifest import check_unchanged, write_manifest
 from cpgnn.run.predictions import matrix_table, predictions, review_list
 from cpgnn.run.records import ConfigRecord, MetricsRecord, VersionRecord
 from cpgnn.run.run import Run
@@ -99,6 +101,15 @@ def _opened(folder: Path) -> Run:
     if config.refit and graph is not None:
         split = _written_split(folder / PREDICTIONS, graph)
     _check_fit(folder, config, metrics, classifier, split)
+    read = [
+        CONFIG,
+        METRICS,
+        HISTORY,
+        f"{MODEL}/{model_files.CONFIG}",
+        f"{MODEL}/{model_files.WEIGHTS}",
+    ]
+    read += [GRAPH] if graph is not None else []
+    check_unchanged(folder, [*read, PREDICTIONS] if config.refit and graph is not None else read)
     kept, test, calibration = metrics.kept_epoch, metrics.test, metrics.calibration
     flag = None if config.flag is None else Flag(*config.flag)
     return Run(
@@ -213,6 +224,7 @@ def write_run(
         if with_graph:
             _write_graph(run, partial)
             report_run(run, partial / REPORT, Path(out).resolve().name)
+        write_manifest(partial)
 
 
 def _write_graph(run: Run, folder: Path) -> None:
