@@ -31,6 +31,7 @@ def test_writes_everything(cpgnn, files):
         "edge_frequency_intervals.csv",
         "metrics.json",
         "history.csv",
+        "manifest.json",
         "config.json",
         "model",
         "graph.npz",

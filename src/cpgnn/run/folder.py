@@ -101,15 +101,10 @@ def _opened(folder: Path) -> Run:
     if config.refit and graph is not None:
         split = _written_split(folder / PREDICTIONS, graph)
     _check_fit(folder, config, metrics, classifier, split)
-    read = [
-        CONFIG,
-        METRICS,
-        HISTORY,
-        f"{MODEL}/{model_files.CONFIG}",
-        f"{MODEL}/{model_files.WEIGHTS}",
-    ]
-    read += [GRAPH] if graph is not None else []
-    check_unchanged(folder, [*read, PREDICTIONS] if config.refit and graph is not None else read)
+    read = [CONFIG, METRICS, HISTORY, *(f"{MODEL}/{name}" for name in MODEL_FILES)]
+    if graph is not None:
+        read += [GRAPH, PREDICTIONS] if config.refit else [GRAPH]
+    check_unchanged(folder, read)
     kept, test, calibration = metrics.kept_epoch, metrics.test, metrics.calibration
     flag = None if config.flag is None else Flag(*config.flag)
     return Run(
