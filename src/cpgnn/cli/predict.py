@@ -12,10 +12,10 @@ from cpgnn.cli import options as opt
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' wrote.")],
+    run: opt.Run,
     edges: Annotated[
         Path | None,
-        typer.Argument(help="Edges that came later; they are added to the fitted graph."),
+        typer.Argument(help="Edges that arrived later; they are added to the fitted graph."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = ...,  # type: ignore[assignment]
     features: opt.Features = None,
@@ -26,19 +26,19 @@ def predict(
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Flag nodes from this probability on, not the run's."),
+        typer.Option(min=0, max=1, help="Flag nodes at or above this probability."),
     ] = None,
     replace_graph: Annotated[
         bool,
-        typer.Option("--replace-graph", help="The files are the whole graph: forget the fitted."),
+        typer.Option("--replace-graph", help="Use only these files; ignore the fitted graph."),
     ] = False,
     every: Annotated[
         bool, typer.Option("--all", help="Write every node, not only those in the later files.")
     ] = False,
     threads: opt.Threads = None,
 ) -> None:
-    """Predict with a fitted model, also nodes that came later."""
-    from cpgnn.errors import must_be
+    """Predict with a fitted model, for later nodes too."""
+    from cpgnn.errors import wrong_value
     from cpgnn.evaluation.thresholds import Flag, flagged
     from cpgnn.io import check_table_path, write_table
     from cpgnn.run.folder import load_run
@@ -47,17 +47,13 @@ def predict(
 
     check_table_path(out)
     if edges is None and features is not None:
-        raise must_be("'--features'", "come with the edges of a graph", "no edges")
+        raise wrong_value("features", "come with edges", "none")
     fitted = load_run(run)
     flag = fitted.flag
     if threshold is not None:
         if fitted.positive is None:
-            raise must_be(
-                "'--threshold'",
-                "be for a run with a positive class",
-                "one without",
-                "Fit again with --positive.",
-            )
+            hint = "Fit again with --positive."
+            raise wrong_value("threshold", "come with a positive class", "a run without one", hint)
         flag = Flag(str(fitted.classifier.classes_[fitted.positive]), threshold)
     graph = nodes = None
     if edges is not None:
