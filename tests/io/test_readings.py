@@ -162,7 +162,9 @@ def test_columns_can_be_left_out(put):
     assert loaded.graph.feature_names == ("x",)
     again = read(put, content, "later.csv", like=loaded.columns)
     assert again.graph.features.ravel().tolist() == [1, 2, 4]
-    with pytest.raises(InputError, match=r"'ignore' must name columns of .*'name', 'x'.*Got 'nam'"):
+    with pytest.raises(
+        InputError, match=r"'ignore' must name a column of .*'name', 'x'.*Got 'nam'"
+    ):
         read(put, content, ignore=["nam"])
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import InputError
-from cpgnn.io.files import wrong
+from cpgnn.io.files import Transcoded, wrong
 from cpgnn.io.headers import is_header
 
 SAMPLE_LINES = 200
@@ -48,8 +48,12 @@ def sniff(
     ids: Sequence[int] = (0,),
     header: bool | None = None,
     number_names: bool = False,
+    names: Collection[str] = (),
 ) -> Dialect:
-    """The dialect of the text table in `stream`, which stands at its start."""
+    """The dialect of the text table in `stream`, which stands at its start.
+
+    A first line with one of `names` is a header.
+    """
     raw, lines = _sample(path, stream)
     rows = [i for i, line in enumerate(lines) if line.strip()]
     if not rows:
@@ -74,7 +78,9 @@ def sniff(
         cells = {i: [cell.lstrip(" ") for cell in cells[i]] for i in rows}
     first = cells[rows[0]]
     found, announce = is_header(first, [cells[i] for i in rows[1:]], ids, number_names)
-    notices = []
+    if any(cell.strip() in names for cell in first):
+        found, announce = True, False
+    notices = [f"{path}: read as UTF-16."] if isinstance(stream, Transcoded) else []
     if comments:
         skipped = count(comments, "comment line", "comment lines")
         notices.append(f"{path}: skipped {skipped} at the top.")
@@ -108,8 +114,6 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
         raw.extend(line.splitlines(keepends=True))  # a lone CR ends a line as well
         size += len(line)
     head = b"".join(raw)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise wrong(path, "A table", "be UTF-8", "UTF-16", "Save it as UTF-8.", line=1)
     if _CONTROL.search(head):
         must, hint = "be text (CSV, TSV), or Parquet named '.parquet'", "Check file and ending."
         raise wrong(path, "A table", must, "binary content", hint)

@@ -11,9 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cpgnn.io.headers import ENDS, WEIGHT, is_word, misplaced, near_name, plain
+from cpgnn.errors import Message, advise
+from cpgnn.io.column_choice import Columns
+from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
-from cpgnn.io.readings import Decimal, find_reading, read_numbers, reading_notices
+from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
 
 FEW = 10
@@ -57,31 +59,57 @@ def first_row(source: np.ndarray, target: np.ndarray, position: int) -> int:
     return int(np.argmax((source == position) | (target == position)))
 
 
-def read_edges(path: Path, header: bool | None = None, decimal: Decimal | None = None) -> EdgeList:
+def read_edges(path: Path, header: bool | None = None, columns: Columns | None = None) -> EdgeList:
     """Edges from a table: source, target[, weight]."""
-    file = read_table(path, ids=(0, 1), numbers=True, header=header)
+    columns = columns or Columns()
+    file = read_table(
+        path, ids=(0, 1), numbers=True, header=header, pick=columns.edges, names=columns.names
+    )
     width = file.table.num_columns
     if width not in (2, 3):
         raise file.wrong_width("Edges", "have 2 or 3 columns: source, target[, weight]")
     notices = list(file.notices)
     if names := file.header:
-        if misplaced(names, (ENDS, ENDS, WEIGHT)):
+        known = columns.source is None and columns.target is None
+        if known and misplaced(names, (ENDS, ENDS, WEIGHT)):
             hint = "Check that it is the edge file, and the order of its columns."
             raise file.wrong_header("name source, target[, weight]", hint)
-        if width == 3 and plain(names[2]) not in WEIGHT:
-            notices.append(f"{path}: column {names[2]!r} is used as the edge weight.")
     file.need_rows("Edges")
     source, target, ids = encode_pair(file.table.column(0), file.table.column(1))
     check_ids(file, ids, lambda position: first_row(source, target, position))
     edges = EdgeList(path, ids, source, target, None, tuple(notices), file)
     _check_spelling(edges)
-    if width == 2:
-        return edges
-    weights = file.table.column(2)
-    if not pa.types.is_floating(weights.type) and (reading := find_reading(file, 2, decimal)):
-        notices += reading_notices(file, {2: reading})
-        weights = pa.chunked_array([read_numbers(file, 2, reading)])
-    return replace(edges, weights=edge_weights(file, weights), notices=tuple(notices))
+    notices += _offered_weight(file, columns)
+    weights = None
+    if width == 3:
+        weights, told = _weights(file, columns)
+        notices += told
+    return replace(edges, weights=weights, notices=tuple(notices))
+
+
+def _offered_weight(file: TableFile, columns: Columns) -> list[str]:
+    """A column that may be meant as the weight is named, not taken."""
+    likely = [name for name in file.unused if plain(name) in AMOUNT]
+    if not likely or file.table.num_columns == 3 or columns.weight is not None:
+        return []
+    hint = advise("use {}", weight=likely[0])
+    return [Message(f"{file.path}: to weigh the edges by {likely[0]!r}, ", hint, ".")]
+
+
+def _weights(file: TableFile, columns: Columns) -> tuple[np.ndarray | None, list[str]]:
+    """The third column, if it is numbers; a column that is called something else may be none."""
+    column, name = file.table.column(2), file.header[2] if file.header else None
+    named = name is not None and plain(name) not in WEIGHT and columns.weight is None
+    used = [f"{file.path}: column {name!r} is used as the edge weight."] if named else []
+    if pa.types.is_floating(column.type):
+        return edge_weights(file, column), used
+    reading = find_reading(file, 2, columns.decimal)
+    if reading is not None and reading.kind == "number":
+        numbers = pa.chunked_array([read_numbers(file, 2, reading)])
+        return edge_weights(file, numbers), [*used, *reading_notices(file, {2: reading})]
+    if named:
+        return None, [f"{file.path}: column {name!r} not used: it is not numbers."]
+    return edge_weights(file, column), []
 
 
 def edge_weights(file: TableFile, column: pa.ChunkedArray) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from cpgnn.engine.text import count, listed
-from cpgnn.errors import advise, wrong_value
+from cpgnn.engine.text import count
+from cpgnn.errors import advise
+from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_matrix import Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.parquet import is_parquet
-from cpgnn.io.readings import Decimal
 from cpgnn.io.tables import TableFile, read_table
 
 
@@ -44,42 +44,31 @@ def read_features(
     one_hot: bool,
     header: bool | None = None,
     like: FeatureColumns | None = None,
-    decimal: Decimal | None = None,
-    ignore: Sequence[str] = (),
+    columns: Columns | None = None,
 ) -> FeatureRows:
     """Features from a table: id, then one numeric column each (text with `one_hot`).
 
     `like`: the columns of an earlier file, found here by their names and read as they were there.
     """
     text = partial(like.text_columns, typed=is_parquet(path)) if like else None
-    file = read_table(path, numbers=True, header=header, text=text)
-    if ignore:
-        file = _without(file, ignore)
+    chosen = columns or Columns()
+    file = read_table(
+        path, numbers=True, header=header, text=text, pick=chosen.features, names=chosen.names
+    )
     if file.table.num_columns < 2:
         raise file.wrong_width("Features", "have an id column and at least one more")
-    if file.header and misplaced(file.header, (ID,)):
+    if file.header and chosen.id is None and misplaced(file.header, (ID,)):
         hint = "Check that it is the feature file, and that the ids come first."
         raise file.wrong_header("name the id column first", hint)
     file.need_rows("Features")
     ids = distinct(file, file.table.column(0), "have features")
-    matrix, columns, told = build_matrix(file, impute, one_hot, like, decimal)
+    matrix, became, told = build_matrix(file, impute, one_hot, like, chosen.decimal)
     used = [
         f"{path}: column {name!r} is used as a feature."
         for name in (file.header or ())[1:]
-        if plain(name) in LABEL | SPLIT and name in (columns.names or file.header or ())
+        if plain(name) in LABEL | SPLIT and name in (became.names or file.header or ())
     ]
-    return FeatureRows(file, ids, matrix, columns, (*file.notices, *used, *told))
-
-
-def _without(file: TableFile, names: Sequence[str]) -> TableFile:
-    """The file without these columns."""
-    header = file.header or ()
-    unknown = [name for name in names if name not in header[1:]]
-    if unknown:
-        must = f"name columns of {file.path}: {listed(header[1:]) or 'it has no header'}"
-        raise wrong_value("ignore", must, listed(unknown))
-    kept = [i for i, name in enumerate(header) if not i or name not in names]
-    return replace(file, table=file.table.select(kept), header=tuple(header[i] for i in kept))
+    return FeatureRows(file, ids, matrix, became, (*file.notices, *used, *told))
 
 
 def spread(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Iterator
@@ -18,6 +19,11 @@ from cpgnn.errors import InputError, Message, must_be
 StrPath = str | os.PathLike[str]
 
 GZIP_MAGIC = b"\x1f\x8b"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Transcoded(io.BytesIO):
+    """The bytes of a UTF-16 file, as UTF-8."""
 
 
 def wrong(
@@ -68,6 +74,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             if magic == GZIP_MAGIC:
                 with gzip.GzipFile(fileobj=raw) as stream:
                     yield cast(IO[bytes], stream)
+            elif magic in UTF16_MARKS:
+                yield Transcoded(_as_utf8(path, raw))
             elif path.suffix.lower() == ".gz":
                 got = "other content" if magic else "an empty file"
                 hint = "Copy it again, or rename it if it is not packed."
@@ -86,13 +94,20 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         raise failed(path, f"Cannot read the file: {reason.lower()}") from None
 
 
+def _as_utf8(path: Path, raw: IO[bytes]) -> bytes:
+    try:
+        return all_bytes(path, raw).decode("utf-16").encode()
+    except UnicodeError as error:
+        raise wrong(path, "A UTF-16 file", "be whole", first_line(error)) from None
+
+
 def arrow_source(path: Path, stream: Any, skip: int = 0) -> Any:
     """The bytes of an opened file from `skip` on, as something pyarrow reads without Python.
 
     Never hand it a Python stream: its reading threads may still be inside when the interpreter
     ends, and the process aborts.
     """
-    if isinstance(stream, gzip.GzipFile):
+    if isinstance(stream, gzip.GzipFile | Transcoded):
         return pa.BufferReader(all_bytes(path, stream, skip))
     file = pa.OSFile(str(path))
     file.seek(skip)

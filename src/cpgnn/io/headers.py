@@ -34,11 +34,12 @@ def _names(text: str) -> frozenset[str]:
 
 SOURCE = _names(
     "source src from u head start sender source_id src_id from_id source_node from_node "
-    "from_node_id id1 id_1 node1 node_1 node_id1 node_a i"
+    "from_node_id from_account source_account originator id1 id_1 node1 node_1 node_id1 node_a i"
 )
 TARGET = _names(
     "target dst to v tail end receiver dest destination target_id dst_id to_id target_node "
-    "to_node to_node_id id2 id_2 node2 node_2 node_id2 node_b j"
+    "to_node to_node_id to_account target_account beneficiary id2 id_2 node2 node_2 node_id2 "
+    "node_b j"
 )
 ID = _names(
     "id ids node nodes node_id id_node vertex vertex_id name key index user_id item_id "
@@ -49,6 +50,8 @@ SPLIT = _names("split fold mask set subset")
 WEIGHT = _names("weight weights w value count strength score edge_weight")
 ENDS = ID | SOURCE | TARGET
 KNOWN = ENDS | LABEL | SPLIT | WEIGHT
+AMOUNT = _names("amount amounts sum total volume price betrag summe umsatz montant importe")
+"""Names of columns that may be meant as the weight."""
 WEAK = _names("u v i j from to head tail start end node nodes name key index")
 """Names that could as well be ids (words, letters): a header known by them alone is announced."""
 
@@ -111,7 +114,12 @@ def _tells(first: Sequence[str], others: Sequence[Sequence[str]], column: int) -
     cells = [row[column] for row in others if column < len(row)]
     cells = [cell for cell in cells if cell.strip().lower() not in MISSING]
     name = first[column].strip().lower()
-    return name not in MISSING and bool(cells) and all(_is_value(cell) for cell in cells)
+    counts_rows = column == 0 and not name and len(first) > 2  # as pandas writes an index
+    return (
+        (name not in MISSING or counts_rows)
+        and bool(cells)
+        and all(_is_value(cell) for cell in cells)
+    )
 
 
 def _is_value(cell: str) -> bool:

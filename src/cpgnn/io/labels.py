@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.engine.text import count, shorten
-from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced
+from cpgnn.io.column_choice import Columns
+from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.tables import TableFile, as_array, read_table
 
@@ -40,18 +41,31 @@ class LabelRows:
     """"train", "val", "test" or "" for each row; None without a third column."""
 
 
-def read_labels(path: Path, unlabelled: str | None, header: bool | None = None) -> LabelRows:
-    file = read_table(path, header=header)
+def read_labels(
+    path: Path,
+    unlabelled: str | None,
+    header: bool | None = None,
+    columns: Columns | None = None,
+) -> LabelRows:
+    columns = columns or Columns()
+    file = read_table(path, header=header, pick=columns.labels, names=columns.names)
     width = file.table.num_columns
     if width not in (2, 3):
         raise file.wrong_width("Labels", "have 2 or 3 columns: id, label[, split]")
-    if file.header and misplaced(file.header, (ID, LABEL | {"target"}, SPLIT)):
+    named = columns.id is not None or columns.label is not None
+    if file.header and not named and misplaced(file.header, (ID, LABEL | {"target"}, SPLIT)):
         hint = "Check that it is the label file, and the order of its columns."
         raise file.wrong_header("name id, label[, split]", hint)
     file.need_rows("Labels")
     ids = distinct(file, file.table.column(0), "be labelled")
     codes, names = encode_labels(as_array(file.table.column(1)), unlabelled)
-    split = encode_split(file, as_array(file.table.column(2))) if width == 3 else None
+    split = None
+    if width == 3:
+        cells = as_array(file.table.column(2))
+        if file.header and plain(file.header[2]) not in SPLIT and not _is_split(cells):
+            file = replace(file, unused=(*file.unused, file.header[2]))
+        else:
+            split = encode_split(file, cells)
     return LabelRows(file, ids, codes, names, split)
 
 
@@ -73,6 +87,11 @@ def encode_labels(values: pa.Array, unlabelled: str | None) -> tuple[np.ndarray,
 def _is_integer(name: str) -> bool:
     digits = name.strip().removeprefix("-").removeprefix("+")
     return digits.isascii() and digits.isdigit()
+
+
+def _is_split(cells: pa.Array) -> bool:
+    known = pc.is_in(pc.utf8_trim_whitespace(cells), value_set=pa.array([*SPLITS, ""]))
+    return bool(pc.all(known).as_py())
 
 
 def encode_split(file: TableFile, values: pa.Array) -> np.ndarray:

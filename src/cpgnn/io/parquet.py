@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,17 +22,8 @@ def is_parquet(path: Path) -> bool:
         return stream.read(4) == b"PAR1"
 
 
-def read_parquet(
-    path: Path,
-    *,
-    ids: Sequence[int],
-    numbers: bool,
-    text: Callable[[tuple[str, ...] | None], set[int]] | None = None,
-) -> pa.Table:
-    """The table, columns `ids` as text; the others as numbers where they are, or all as text.
-
-    A column that pandas adds for an unnamed index is left out.
-    """
+def read_parquet(path: Path) -> pa.Table:
+    """The table; a column that pandas adds for an unnamed index is left out."""
     with opened(path) as stream:
         try:
             table = pq.read_table(arrow_source(path, stream))
@@ -43,8 +34,13 @@ def read_parquet(
             reason = first_line(error).rpartition("'<Buffer>': ")[2]
             raise wrong(path, "A Parquet file", "be whole", f"'{reason}'", hint) from None
     kept = [i for i, name in enumerate(names) if not name.startswith("__index_level_")]
-    table = table.select(kept).replace_schema_metadata(None)
-    as_text = text(tuple(table.column_names)) if text else ()
+    return table.select(kept).replace_schema_metadata(None)
+
+
+def plain_types(
+    path: Path, table: pa.Table, *, ids: Sequence[int], numbers: bool, as_text: Collection[int]
+) -> pa.Table:
+    """Columns `ids` as text; the others as numbers where they are, or all as text."""
     for i, field in enumerate(table.schema):
         column = table.column(i)
         if kinds.is_dictionary(field.type):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import GraphNotice, check_choice, wrong_value
 from cpgnn.graph import Graph
+from cpgnn.io.column_choice import ColumnOptions, Columns
 from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_matrix import Impute, build_matrix
@@ -25,7 +25,6 @@ from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
 from cpgnn.io.labels import LabelRows, class_notices, read_labels
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
-from cpgnn.io.readings import Decimal
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,6 @@ class LoadedGraph:
     """What the columns of the features are, to read a later file alike; None without features."""
     described: np.ndarray | None = None
     """Which nodes have a row in the features [n]; None without features."""
-
-
-class ColumnOptions(TypedDict, total=False):
-    """How the columns of the tables are read."""
-
-    decimal: Decimal | None
-    ignore: Sequence[str]
 
 
 def read_graph(
@@ -91,22 +83,22 @@ def read_graph(
         its order, text becomes its categories, and gaps, if `impute` says so, its medians; without
         names, columns count by position.
     known: ids of an earlier graph, which these files add to: such nodes need no features here.
-    columns: `decimal`, "." or ",", is the decimal sign where numbers could be read in two ways;
-        `ignore` names feature columns to leave out.
+    columns: names of columns. `source`, `target`, `weight` in the edges; `id`, `label` in the
+        labels; `id`, `feature` (those to use) or `ignore` (those not to use) in the features.
+        And `decimal`, "." or ",", where numbers could be read in two ways.
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
     sorted, as numbers if all are integers.
     """
     check_choice("impute", impute, (None, "median"))
-    decimal, ignore = columns.get("decimal"), columns.get("ignore", ())
-    check_choice("decimal", decimal, (None, ".", ","))
+    chosen = Columns(**columns)
     if impute and like is not None and like.medians is None:
         hint = "Try like=first.columns.with_medians_of(first.graph.features)."
         raise wrong_value("like", "have the medians of the first graph to fill gaps", "none", hint)
     unlabelled = None if unlabelled is None else str(unlabelled)
     given, feature_rows = _read_edges(
-        Path(edges), unlabelled, impute, one_hot, header, like, decimal
+        Path(edges), unlabelled, impute, one_hot, header, like, chosen
     )
     if features is not None and Path(features).suffix.lower() == ".npz":
         feature_rows = read_npz_features(Path(features), given.ids, impute, like)
@@ -117,10 +109,9 @@ def read_graph(
             one_hot=one_hot,
             header=header,
             like=like,
-            decimal=decimal,
-            ignore=ignore,
+            columns=chosen,
         )
-    label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header)
+    label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header, chosen)
     notices = [*given.notices, *_doubtful_first_row(given, feature_rows, label_rows)]
 
     before = pa.array([] if known is None else known.astype(str), pa.string())
@@ -170,22 +161,22 @@ def _read_edges(
     one_hot: bool,
     header: bool | None,
     like: FeatureColumns | None,
-    decimal: Decimal | None,
+    columns: Columns,
 ) -> tuple[EdgeList, FeatureRows | None]:
     """The edges, and the features that a graph file brings along."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".npz"):
         return read_npz_edges(path, unlabelled, impute, like)
     if not name.endswith((".graphml", ".xml")):
-        return read_edges(path, header, decimal), None
+        return read_edges(path, header, columns), None
     edges, table = read_graphml(path, unlabelled)
     if table is None:
         return edges, None
-    matrix, columns, told = build_matrix(table, impute, one_hot, like)
-    used = columns.names or ()
+    matrix, became, told = build_matrix(table, impute, one_hot, like)
+    used = became.names or ()
     attributes = count(len(used), "numeric node attribute")
     notice = f"{path}: {attributes} used as features ({listed(used)})."
-    return edges, FeatureRows(table, None, matrix, columns, (notice, *told))
+    return edges, FeatureRows(table, None, matrix, became, (notice, *told))
 
 
 def _doubtful_first_row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -12,15 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from cpgnn.engine.text import first_line
+from cpgnn.engine.text import count, first_line, listed
 from cpgnn.errors import InputError
 from cpgnn.io.csv_dialect import Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import StrPath, all_bytes, arrow_source, opened, wrong
 from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS
-from cpgnn.io.parquet import is_parquet, read_parquet
+from cpgnn.io.parquet import is_parquet, plain_types, read_parquet
 
 TextColumns = Callable[[tuple[str, ...] | None], set[int]]
 """Given the header, the columns that are text whatever stands in them."""
+Pick = Callable[[Path, tuple[str, ...] | None, int], list[int]]
+"""Given the file, its header and its width, the columns to keep, in the order to keep them."""
 
 BLOCK = 4 << 20
 _PLAIN = tuple(set(MISSING) - set(SPREADSHEET_ERRORS))  # errors stay text until they are counted
@@ -43,10 +45,20 @@ class TableFile:
     """How a text table is written; None for other files."""
     lines: Sequence[int] | None = None
     """The line of every row, where it is known (GraphML). Parquet has neither."""
+    unused: tuple[str, ...] = ()
+    """Names of the columns that were not kept."""
+    blank_rows: int = 0
+    """Rows without any content at the end, which were not kept."""
 
     @property
     def notices(self) -> tuple[str, ...]:
-        return self.dialect.notices if self.dialect else ()
+        found = list(self.dialect.notices if self.dialect else ())
+        if self.unused:
+            column = "column" if len(self.unused) == 1 else "columns"
+            found.append(f"{self.path}: {column} {listed(self.unused, 12)} not used.")
+        if self.blank_rows:
+            found.append(f"{self.path}: {count(self.blank_rows, 'blank row')} at the end not used.")
+        return tuple(found)
 
     def column(self, i: int) -> str:
         """`'age'`, or `3` without a header."""
@@ -96,8 +108,13 @@ def read_table(
     numbers: bool = False,
     header: bool | None = None,
     text: TextColumns | None = None,
+    pick: Pick | None = None,
+    names: Collection[str] = (),
 ) -> TableFile:
     """Read a table; columns `ids` (by position) become strings exactly as written.
+
+    `pick` says which columns are kept, and where; all other positions count from there on. A first
+    line with one of `names` is a header.
 
     With `numbers` each other column becomes float64 (null where a cell is missing) if all its
     cells are numbers or missing, and stays text otherwise; without, all columns are text.
@@ -107,13 +124,24 @@ def read_table(
     """
     path = Path(path)
     if is_parquet(path):
-        table = read_parquet(path, ids=ids, numbers=numbers, text=text)
-        return TableFile(path, table, tuple(table.column_names))
+        table = read_parquet(path)
+        found = tuple(table.column_names)
+        kept, called = _kept(path, found, len(found), pick)
+        as_text = text(called) if text else set()
+        table = plain_types(path, table.select(kept), ids=ids, numbers=numbers, as_text=as_text)
+        unused = tuple(name for i, name in enumerate(found) if i not in kept)
+        return TableFile(path, table, called, unused=unused)
     with opened(path) as stream:
         number_names = numbers and tuple(ids) == (0,)
-        dialect = sniff(path, stream, ids=ids, header=header, number_names=number_names)
+        dialect = sniff(
+            path, stream, ids=ids, header=header, number_names=number_names, names=names
+        )
+    kept, called = _kept(path, dialect.header, dialect.columns, pick)
     every = set(range(dialect.columns))
-    as_text = {*ids, *(text(dialect.header) if text else ())} if numbers else every
+    as_text = every
+    if numbers:
+        wanted = {*ids, *(text(called) if text else ())}
+        as_text = every - {i for place, i in enumerate(kept) if place not in wanted}
     try:
         table = _parse(path, dialect, as_text)
     except pa.ArrowInvalid:  # text among the numbers, or a fault in the file
@@ -125,7 +153,29 @@ def read_table(
             with suppress(pa.ArrowInvalid):
                 cells = pc.cast(known_cells(table.column(i), _PLAIN), pa.float64())
                 table = table.set_column(i, table.column_names[i], cells)
-    return TableFile(path, table, dialect.header, dialect)
+    blank = _blank_rows_at_the_end(table)
+    table = table.select(kept).slice(0, table.num_rows - blank)
+    unused = tuple(name for i, name in enumerate(dialect.header or ()) if i not in kept)
+    return TableFile(path, table, called, dialect, unused=unused, blank_rows=blank)
+
+
+def _kept(
+    path: Path, header: tuple[str, ...] | None, width: int, pick: Pick | None
+) -> tuple[list[int], tuple[str, ...] | None]:
+    """The columns that are kept, and their names."""
+    kept = pick(path, header, width) if pick else list(range(width))
+    return kept, header and tuple(header[i] for i in kept)
+
+
+def _blank_rows_at_the_end(table: pa.Table) -> int:
+    """How many rows at the end have no cell with anything in it, as spreadsheets leave them."""
+    blank = 0
+    while blank < table.num_rows:
+        row = table.slice(table.num_rows - blank - 1, 1)
+        if any(str(cell[0].as_py() or "").strip() for cell in row.columns if cell[0].is_valid):
+            break
+        blank += 1
+    return blank if blank < table.num_rows else 0
 
 
 def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:

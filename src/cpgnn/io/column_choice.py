@@ -1,0 +1,143 @@
+"""Which columns of a table are which: by option, by the names people use, else by position."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from cpgnn.engine.text import listed
+from cpgnn.errors import InputError, advise, check_choice, wrong_value
+from cpgnn.io.files import wrong
+from cpgnn.io.headers import ID, LABEL, SOURCE, SPLIT, TARGET, WEIGHT, plain
+from cpgnn.io.readings import Decimal
+
+Header = tuple[str, ...] | None
+
+
+class ColumnOptions(TypedDict, total=False):
+    """How `read_graph` finds and reads columns; see `Columns`."""
+
+    source: str | None
+    target: str | None
+    weight: str | None
+    id: str | None
+    label: str | None
+    feature: Sequence[str]
+    ignore: Sequence[str]
+    decimal: Decimal | None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of columns, where somebody gave them, and the decimal sign."""
+
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+    id: str | None = None
+    label: str | None = None
+    feature: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    decimal: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("decimal", self.decimal, (None, ".", ","))
+        for parameter in ("feature", "ignore"):
+            if isinstance(names := getattr(self, parameter), str):
+                raise wrong_value(parameter, "be a list of column names", repr(names))
+
+    @property
+    def names(self) -> set[str]:
+        """Every name that was given: a first line with one of them is a header."""
+        single = (self.source, self.target, self.weight, self.id, self.label)
+        return {name for name in (*single, *self.feature, *self.ignore) if name is not None}
+
+    def edges(self, path: Path, header: Header, width: int) -> list[int]:
+        """Positions of source, target[, weight]."""
+        find = _Finder(path, header)
+        given = [find.named(key, getattr(self, key)) for key in ("source", "target", "weight")]
+        if not any(i is not None for i in given) and width <= 3:
+            return list(range(width))
+        source, target, weight = given
+        source = find.called(SOURCE) if source is None else source
+        target = find.called(TARGET) if target is None else target
+        weight = find.called(WEIGHT) if weight is None else weight
+        if source is None or target is None:
+            got = f"{width}{f' ({listed(header)})' if header else ''}"
+            hint = advise("Name them with {} and {}.", source="…", target="…")
+            must = "have 2 or 3 columns: source, target[, weight]; or a header that names them"
+            raise wrong(path, "Edges", must, got, hint if header else "Add a header.")
+        return [source, target, *([] if weight is None else [weight])]
+
+    def labels(self, path: Path, header: Header, width: int) -> list[int]:
+        """Positions of id, label[, split]."""
+        find = _Finder(path, header)
+        ids, label = find.named("id", self.id), find.named("label", self.label)
+        if ids is None and label is None and width <= 3:
+            return list(range(width))
+        ids = find.id() if ids is None else ids
+        label = find.called(LABEL) if label is None else label
+        if label is None and width == 2:
+            label = 1 - ids
+        if label is None or label == ids:
+            got = f"{width}{f' ({listed(header)})' if header else ''}"
+            hint = advise("Name the column with {}.", label="…") if header else "Add a header."
+            must = "have 2 or 3 columns: id, label[, split]; or a header that names them"
+            raise wrong(path, "Labels", must, got, hint)
+        split = find.called(SPLIT)
+        return [ids, label] if split is None or split in (ids, label) else [ids, label, split]
+
+    def features(self, path: Path, header: Header, width: int) -> list[int]:
+        """Positions of id and every feature."""
+        find = _Finder(path, header)
+        ids = find.named("id", self.id)
+        ids = find.id() if ids is None else ids
+        if self.feature:
+            return [ids, *(find.needed("feature", name) for name in self.feature)]
+        ignored = {find.needed("ignore", name) for name in self.ignore}
+        if ids and find.is_index(0):
+            ignored.add(0)
+        return [ids, *(i for i in range(width) if i != ids and i not in ignored)]
+
+
+@dataclass(frozen=True)
+class _Finder:
+    path: Path
+    header: Header
+
+    def named(self, parameter: str, name: str | None) -> int | None:
+        return None if name is None else self.needed(parameter, name)
+
+    def needed(self, parameter: str, name: str) -> int:
+        """The position of a column that an option names."""
+        header = self.header or ()
+        if name in header:
+            return header.index(name)
+        raise self._unknown(parameter, name)
+
+    def _unknown(self, parameter: str, name: str) -> InputError:
+        if self.header is None:
+            must, got = f"name a column, but {self.path} has no header", repr(name)
+            return wrong_value(parameter, must, got)
+        close = difflib.get_close_matches(name, self.header, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else ""
+        must = f"name a column of {self.path}: {listed(self.header, 12)}"
+        return wrong_value(parameter, must, repr(name), hint)
+
+    def called(self, names: frozenset[str]) -> int | None:
+        """The position of the only column whose name is one of these."""
+        found = [i for i, name in enumerate(self.header or ()) if plain(name) in names]
+        return found[0] if len(found) == 1 else None
+
+    def id(self) -> int:
+        """The first column; the one called id where the first merely counts rows."""
+        found = self.called(ID - {"index"})
+        return found if found is not None and self.is_index(0) else 0
+
+    def is_index(self, i: int) -> bool:
+        """Whether a column is named as pandas and spreadsheets name one that counts rows."""
+        names = [plain(name) for name in self.header or ()]
+        return names[i : i + 1] in ([""], ["unnamed:0"], ["index"], ["row"], ["no"])

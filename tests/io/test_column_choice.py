@@ -1,0 +1,112 @@
+"""Columns by option and by the names people use; what is not used is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpgnn.errors import InputError
+from cpgnn.io import read_graph
+
+EXPORT = "no;date;from_account;to_account;amount;text\n"
+EXPORT += "1;2024-01-05;a;b;1.234,50;rent\n2;2024-01-06;b;c;12,00;food\n;;;;;\n;;;;;\n"
+EDGES = "source,target\na,b\nb,c\n"
+
+
+def text(loaded) -> str:
+    return "\n".join(loaded.graph.notices)
+
+
+def names(loaded) -> list[str]:
+    return loaded.graph.node_ids.tolist()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_an_export_of_six_columns(put, encoding):
+    data = EXPORT.encode(encoding)
+    path = put("e.csv", b"\xfe\xff" + data if encoding == "utf-16-be" else data)
+    loaded = read_graph(path)
+    assert names(loaded) == ["a", "b", "c"]
+    assert not loaded.graph.is_weighted
+    assert "columns 'no', 'date', 'amount', 'text' not used" in text(loaded)
+    assert "2 blank rows at the end not used" in text(loaded)
+    assert "to weigh the edges by 'amount', use weight='amount'" in text(loaded)
+    assert ("read as UTF-16" in text(loaded)) is encoding.startswith("utf-16")
+    weighted = read_graph(path, weight="amount")
+    assert weighted.graph.adjacency.toarray()[0, 1] == 1234.5
+    assert "'no', 'date', 'text' not used" in text(weighted)
+
+
+def test_ends_by_name(put):
+    path = put("e.csv", "payee,when,payer\nb,1,a\nc,2,b\n")
+    loaded = read_graph(path, source="payer", target="payee")
+    assert names(loaded) == ["a", "b", "c"]
+    assert "column 'when' not used" in text(loaded)
+    weighted = read_graph(path, source="payer", target="payee", weight="when")
+    assert weighted.graph.adjacency.toarray()[1, 2] == 2
+
+
+def test_a_third_column_that_is_no_weight(put):
+    loaded = read_graph(put("e.csv", "source,target,day\na,b,2024-01-05\nb,c,2024-01-06\n"))
+    assert not loaded.graph.is_weighted
+    assert "column 'day' not used" in text(loaded)
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("id,label,comment\na,x,good\nb,y,bad\n", {}),
+        ("id,name,label,comment\na,Ann,x,good\nb,Bob,y,bad\n", {}),
+        (",id,label\n0,a,x\n1,b,y\n", {"id": "id", "label": "label"}),
+        (",id,label,comment\n0,a,x,good\n1,b,y,bad\n", {}),
+        ("kind,who\nx,a\ny,b\n", {"id": "who"}),
+        ("a1,kind,who\n5,x,a\n6,y,b\n", {"id": "who", "label": "kind"}),
+    ],
+)
+def test_labels_among_other_columns(put, content, options):
+    loaded = read_graph(put("e.csv", EDGES), put("l.csv", content), **options)
+    assert loaded.graph.class_names == ("x", "y")
+    assert loaded.graph.labels.tolist() == [0, 1, -1]
+    assert loaded.split is None
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("id,x,y\na,1,2\nb,3,4\nc,5,6\n", {}),
+        (",id,x,y\n0,a,1,2\n1,b,3,4\n2,c,5,6\n", {}),
+        ("Unnamed: 0,id,x,y\n0,a,1,2\n1,b,3,4\n2,c,5,6\n", {}),
+        ("y,z,who,x\n2,9,a,1\n4,9,b,3\n6,9,c,5\n", {"id": "who", "feature": ["x", "y"]}),
+        ("id,z,x,y\na,u,1,2\nb,v,3,4\nc,w,5,6\n", {"ignore": ["z"]}),
+    ],
+)
+def test_features_among_other_columns(put, content, options):
+    loaded = read_graph(put("e.csv", EDGES), features=put("f.csv", content), **options)
+    assert loaded.graph.feature_names == ("x", "y")
+    assert loaded.graph.features.tolist() == [[1, 2], [3, 4], [5, 6]]
+    again = read_graph(
+        put("e.csv", EDGES),
+        features=put("f.csv", content),
+        like=loaded.columns,
+        id=options.get("id"),
+    )
+    assert again.graph.features.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "words"),
+    [
+        (EDGES, {"source": "payer"}, r"'source' must name a column of .*'target'\. Got 'payer'"),
+        (EDGES, {"weight": "wieght"}, "'weight' must name a column"),
+        ("a,b\nb,c\n", {"source": "payer"}, r"has no header\. Got 'payer'"),
+        ("p,q,r,s\na,1,b,2\n", {}, r"must have 2 or 3 columns.*Got 4 .*source='…' and target="),
+        (EDGES, {"feature": "x"}, r"'feature' must be a list of column names\. Got 'x'"),
+    ],
+)
+def test_what_cannot_be_chosen(put, content, options, words):
+    with pytest.raises(InputError, match=words):
+        read_graph(put("e.csv", content), **options)
+
+
+def test_blank_rows_in_between_are_errors(put):
+    with pytest.raises(InputError, match="line 3: A node id must not be empty"):
+        read_graph(put("e.csv", "source,target\na,b\n,\nb,c\n"))
