@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Callable
@@ -32,11 +31,6 @@ def line(name: str, number: int, content: str) -> Callable[[Path], None]:
     return change
 
 
-def truncated_gz(folder: Path) -> None:
-    whole = gzip.compress((folder / "edges.csv").read_bytes())
-    (folder / "edges.csv.gz").write_bytes(whole[: len(whole) // 2])
-
-
 def full_folder(folder: Path) -> None:
     (folder / "run").mkdir()
     (folder / "run" / "precious.txt").write_text("keep me")
@@ -46,46 +40,13 @@ def nothing(folder: Path) -> None:
     pass
 
 
+# What files must be is in tests/io/test_bad_files.py; here, what the command makes of an error.
 BAD_FILES = {
     "missing edges": (nothing, FIT.replace("edges.csv", "nowhere.csv"), r"nowhere\.csv"),
-    "missing labels": (nothing, FIT.replace("labels.csv", "nowhere.csv"), r"nowhere\.csv"),
-    "empty edges": (write("edges.csv", ""), FIT, r"edges\.csv.*empty"),
     "binary edges": (write("edges.csv", bytes(range(256)) * 20), FIT, r"edges\.csv"),
-    "truncated gz": (truncated_gz, FIT.replace("edges.csv", "edges.csv.gz"), r"edges\.csv\.gz"),
-    "broken parquet": (
-        write("e.parquet", b"PAR1 nonsense PAR1"),
-        FIT.replace("edges.csv", "e.parquet"),
-        r"e\.parquet",
-    ),
-    "broken npz": (write("e.npz", b"PK\x03\x04"), FIT.replace("edges.csv", "e.npz"), r"e\.npz"),
-    "broken graphml": (
-        write("e.graphml", "<graphml><graph><node id='a'>"),
-        FIT.replace("edges.csv", "e.graphml"),
-        r"e\.graphml",
-    ),
-    "wrong encoding": (
-        write("labels.csv", "id,label\n000,caf\xe9\n".encode("latin-1")),
-        FIT,
-        "UTF-8",
-    ),
     "ragged row": (line("edges.csv", 3, "000"), FIT, r"edges\.csv, line 3"),
-    "blank id": (line("edges.csv", 4, ",001"), FIT, r"edges\.csv, line 4"),
-    "wrong header": (write("labels.csv", "label\nbuyer\n"), FIT, r"labels\.csv"),
-    "NaN feature": (line("features.csv", 5, "003,nan,1,1,1,1"), FIT, r"features\.csv, line 5"),
-    "infinite feature": (line("features.csv", 5, "003,inf,1,1,1,1"), FIT, r"features\.csv, line 5"),
-    "text feature": (line("features.csv", 5, "003,red,1,1,1,1"), FIT, r"features\.csv.*x0"),
-    "infinite weight": (
-        write("edges.csv", "source,target,weight\n000,001,1\n001,002,inf\n"),
-        FIT,
-        r"edges\.csv, line 3",
-    ),
-    "negative weight": (
-        write("edges.csv", "source,target,weight\n000,001,-1\n"),
-        FIT,
-        r"edges\.csv, line 2",
-    ),
     "labelled twice": (line("labels.csv", 9, "000,buyer"), FIT, r"labels\.csv.*line 9"),
-    "features twice": (line("features.csv", 9, "000,1,1,1,1,1"), FIT, r"features\.csv.*line 9"),
+    "NaN feature": (line("features.csv", 5, "003,nan,1,1,1,1"), FIT, r"features\.csv, line 5"),
     "one class": (write("labels.csv", "id,label\n000,buyer\n001,buyer\n"), FIT, "two classes"),
     "one label in a class": (
         write("labels.csv", "id,label\n000,buyer\n002,buyer\n001,seller\n"),
@@ -207,3 +168,34 @@ def test_a_share_is_guessed_from_whole_percents_only(cpgnn, files):
 def test_the_demo_needs_a_folder(cpgnn, files):
     before = names(files)
     check(cpgnn("demo", "--out", "edges.csv"), files, before, "'--out' must be a folder")
+
+
+EXPORT = (
+    "no;day;payer_id;payee_id;amount\n"
+    "1;05.01.2024;000;001;1.234,50 €\n2;06.01.2024;001;002;12,00 €\n;;;;\n"
+)
+
+
+def test_columns_of_an_export_are_chosen_by_flags(cpgnn, files):
+    (files / "export.csv").write_bytes(EXPORT.encode("utf-16"))
+    done = cpgnn("stats", "export.csv")
+    assert done.code == 2
+    assert "Name them with --source … and --target …" in done.err
+    done = cpgnn("stats", "export.csv", "--source", "payer_id", "--target", "payee_id")
+    assert done.code == 0
+    assert "columns 'no', 'day', 'amount' not used" in done.err
+    assert "use --weight amount" in done.err
+    ends = ("--source", "payer_id", "--target", "payee_id", "--weight", "amount")
+    assert "'1.234,50 €' is 1234.5" in cpgnn("stats", "export.csv", *ends).err
+    done = cpgnn("stats", "export.csv", *ends[:-1], "pay_day")
+    assert done.code == 2
+    assert "'--weight' must name a column of export.csv" in done.err
+
+
+def test_names_among_the_features_are_ignored_by_a_flag(cpgnn, files):
+    lines = (files / "features.csv").read_text().splitlines()
+    named = [f"{line},{'full_name' if i == 0 else f'Ann {i}'}" for i, line in enumerate(lines)]
+    (files / "features.csv").write_text("\n".join(named) + "\n")
+    command = ("stats", "edges.csv", "--features", "features.csv")
+    assert "use --ignore full_name." in cpgnn(*command).err
+    assert cpgnn(*command, "--ignore", "full_name").code == 0

@@ -99,7 +99,6 @@ def test_features_among_other_columns(put, content, options):
         (EDGES, {"weight": "wieght"}, "'weight' must name a column"),
         ("a,b\nb,c\n", {"source": "payer"}, r"has no header\. Got 'payer'"),
         ("p,q,r,s\na,1,b,2\n", {}, r"must have 2 or 3 columns.*Got 4 .*source='…' and target="),
-        (EDGES, {"feature": "x"}, r"'feature' must be a list of column names\. Got 'x'"),
     ],
 )
 def test_what_cannot_be_chosen(put, content, options, words):

@@ -105,6 +105,10 @@ FLAGS = {
 """Parameters whose flag has another name; the others are spelt alike."""
 
 
+COLUMNS = ("source", "target", "weight", "id", "label", "feature", "ignore", "unlabelled")
+"""Parameters whose values are a user's own words, spelt as they are."""
+
+
 def in_flags(mention: Mention) -> str:
     """ "'--layers'", "--impute median", "--one-hot": as a user of the command line writes it."""
     name, values = mention.parameter, mention.values
@@ -115,7 +119,8 @@ def in_flags(mention: Mention) -> str:
         return f"'{flag}'"
     if values == (True,):
         return flag
-    words = either([str(value).replace("_", "-") for value in values if value is not None])
+    spelt = [str(value) for value in values if value is not None]
+    words = either(spelt if name in COLUMNS else [word.replace("_", "-") for word in spelt])
     return f"{flag} {words}" if name else words
 
 

@@ -28,6 +28,14 @@ def check(
     strict_ids: opt.StrictIds = False,
     impute: opt.Impute = None,
     one_hot: opt.OneHot = False,
+    source: opt.Source = None,
+    target: opt.Target = None,
+    weight: opt.Weight = None,
+    node_id: opt.Id = None,
+    label: opt.Label = None,
+    feature: opt.Feature = None,
+    ignore: opt.Ignore = None,
+    decimal: opt.Decimal = None,
     threads: opt.Threads = None,
 ) -> None:
     """Find what is wrong or risky in the data. Exits with 1 if anything is, else with 0."""
@@ -35,8 +43,17 @@ def check(
     from cpgnn.cli.findings import print_json, print_report
     from cpgnn.cli.progress import progress_bar
 
+    columns = opt.columns(source, target, weight, node_id, label, feature, ignore, decimal)
     loaded = opt.read(
-        edges, labels, features, unlabelled, strict_ids, impute, one_hot, keep_rows=True
+        edges,
+        labels,
+        features,
+        unlabelled,
+        strict_ids,
+        impute,
+        one_hot,
+        keep_rows=True,
+        columns=columns,
     )
     opt.use_threads(threads, loaded.graph)
     with progress_bar() as begin:

@@ -60,6 +60,14 @@ def fit(
     strict_ids: opt.StrictIds = False,
     impute: opt.Impute = None,
     one_hot: opt.OneHot = False,
+    source: opt.Source = None,
+    target: opt.Target = None,
+    weight: opt.Weight = None,
+    node_id: opt.Id = None,
+    label: opt.Label = None,
+    feature: opt.Feature = None,
+    ignore: opt.Ignore = None,
+    decimal: opt.Decimal = None,
     threads: opt.Threads = None,
 ) -> None:
     """Learn from labelled nodes; predict every node."""
@@ -91,8 +99,17 @@ def fit(
     )
     goal = one_goal(min_precision, min_recall, best_f1)
     check_free(out)
+    columns = opt.columns(source, target, weight, node_id, label, feature, ignore, decimal)
     loaded = opt.read(
-        edges, labels, features, unlabelled, strict_ids, impute, one_hot, keep_rows=MOST_ROWS
+        edges,
+        labels,
+        features,
+        unlabelled,
+        strict_ids,
+        impute,
+        one_hot,
+        keep_rows=MOST_ROWS,
+        columns=columns,
     )
     if test is not None and loaded.split is not None:
         print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
     from cpgnn.graph import Graph
     from cpgnn.io import FeatureColumns, LoadedGraph
+    from cpgnn.io.column_choice import ColumnOptions
 
 Edges = Annotated[
     Path,
@@ -36,6 +37,16 @@ Impute = Annotated[
     Literal["median"] | None, typer.Option(help="Fill missing feature values with the median.")
 ]
 OneHot = Annotated[bool, typer.Option("--one-hot", help="Turn text columns into 0/1 columns.")]
+Source = Annotated[str | None, typer.Option(help="Column of the edges: where each begins.")]
+Target = Annotated[str | None, typer.Option(help="Column of the edges: where each ends.")]
+Weight = Annotated[str | None, typer.Option(help="Column of the edges: how much each counts.")]
+Id = Annotated[str | None, typer.Option("--id", help="Column of labels and features: the node.")]
+Label = Annotated[str | None, typer.Option(help="Column of the labels: the class.")]
+Feature = Annotated[str | None, typer.Option(help="Columns of the features to use: a,b,c.")]
+Ignore = Annotated[str | None, typer.Option(help="Columns of the features not to use: a,b,c.")]
+Decimal = Annotated[
+    Literal[".", ","] | None, typer.Option(help="Decimal sign where numbers could be read twice.")
+]
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of threads.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for everything random.")]
 
@@ -75,6 +86,29 @@ def use_threads(threads: int | None, graph: Graph | None = None) -> None:
     torch.set_num_threads(threads)
 
 
+def columns(
+    source: str | None,
+    target: str | None,
+    weight: str | None,
+    node_id: str | None,
+    label: str | None = None,
+    feature: str | None = None,
+    ignore: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+) -> ColumnOptions:
+    """The options that choose columns, as `read_graph` takes them."""
+    return {
+        "source": source,
+        "target": target,
+        "weight": weight,
+        "id": node_id,
+        "label": label,
+        "feature": feature.split(",") if feature else (),
+        "ignore": ignore.split(",") if ignore else (),
+        "decimal": decimal,
+    }
+
+
 def read(
     edges: Path,
     labels: Path | None = None,
@@ -87,6 +121,7 @@ def read(
     keep_rows: bool | int = False,
     like: FeatureColumns | None = None,
     known: pd.Index | None = None,
+    columns: ColumnOptions | None = None,
 ) -> LoadedGraph:
     """The user's files as a graph, with a spinner meanwhile and the notices afterwards."""
     from cpgnn.cli.printing import print_notices
@@ -105,6 +140,7 @@ def read(
             keep_rows=keep_rows,
             like=like,
             known=known,
+            **(columns or {}),
         )
     print_notices(loaded.graph)
     return loaded

@@ -35,6 +35,10 @@ def predict(
     every: Annotated[
         bool, typer.Option("--all", help="Write every node, not only those in the later files.")
     ] = False,
+    source: opt.Source = None,
+    target: opt.Target = None,
+    weight: opt.Weight = None,
+    node_id: opt.Id = None,
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model, for later nodes too."""
@@ -68,6 +72,7 @@ def predict(
             impute=impute,
             like=like,
             known=None if own is None else own.node_ids,
+            columns=opt.columns(source, target, weight, node_id),
         )
         graph = loaded.graph
         if own is not None:

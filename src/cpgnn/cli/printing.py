@@ -55,8 +55,13 @@ def show(to: Console, made: Table) -> None:
 
 
 def print_notices(graph: Graph) -> None:
+    """What was noticed while reading, advice in flags."""
+    from cpgnn.cli.app import in_flags
+    from cpgnn.errors import Message
+
     for notice in graph.notices:
-        print(f"Note: {notice}", file=sys.stderr)
+        text = notice.spelt(in_flags) if isinstance(notice, Message) else notice
+        print(f"Note: {text}", file=sys.stderr)
 
 
 def table(*columns: str, title: str = "", rows: Iterable[Sequence[str]] = ()) -> Table:

@@ -13,10 +13,21 @@ def stats(
     strict_ids: opt.StrictIds = False,
     impute: opt.Impute = None,
     one_hot: opt.OneHot = False,
+    source: opt.Source = None,
+    target: opt.Target = None,
+    weight: opt.Weight = None,
+    node_id: opt.Id = None,
+    label: opt.Label = None,
+    feature: opt.Feature = None,
+    ignore: opt.Ignore = None,
+    decimal: opt.Decimal = None,
 ) -> None:
     """Describe a graph: sizes, homophily, which classes connect."""
     from cpgnn.check.facts import Stats
     from cpgnn.cli.printing import print_stats
 
-    loaded = opt.read(edges, labels, features, unlabelled, strict_ids, impute, one_hot)
+    columns = opt.columns(source, target, weight, node_id, label, feature, ignore, decimal)
+    loaded = opt.read(
+        edges, labels, features, unlabelled, strict_ids, impute, one_hot, columns=columns
+    )
     print_stats(Stats.of(loaded.graph))

@@ -46,8 +46,8 @@ class Columns:
     def __post_init__(self) -> None:
         check_choice("decimal", self.decimal, (None, ".", ","))
         for parameter in ("feature", "ignore"):
-            if isinstance(names := getattr(self, parameter), str):
-                raise wrong_value(parameter, "be a list of column names", repr(names))
+            if isinstance(name := getattr(self, parameter), str):
+                object.__setattr__(self, parameter, (name,))
 
     @property
     def names(self) -> set[str]:

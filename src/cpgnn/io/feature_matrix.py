@@ -108,7 +108,7 @@ def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> t
     if not one_hot:
         hint = advise("Remove the column, or use {}.", one_hot=True)
         if names_rows and file.header and not any(map(is_number, values)):
-            hint = advise("Every row has its own value, so use {}.", ignore=[file.header[i]])
+            hint = advise("Every row has its own value, so use {}.", ignore=file.header[i])
         raise _not_a_number(file, i, hint)
     if names_rows:
         notices.append(

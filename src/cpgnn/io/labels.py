@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.engine.text import count, shorten
+from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
@@ -108,17 +109,18 @@ def class_notices(path: Path, names: tuple[str, ...], codes: np.ndarray) -> list
     """Classes that differ by case or spaces only, or that look like "unknown", with counts."""
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     group = alike(names)
-    notices = []
+    notices: list[str] = []
     for number in np.unique(group[group >= 0]):
         same = np.flatnonzero(group == number)
         shown = ", ".join(f"{names[i]!r} ({counts[i]:,})" for i in same[:5])
         notices.append(f"{path}: {shown} count as different classes. Write them in one way.")
     for name, rows in zip(names, counts.tolist(), strict=True):
         if stands_for_unknown(name, names):
-            notices.append(
-                f"{path}: {name!r} ({count(rows, 'node')}) counts as a class. If it means that the "
-                f"class is not known, use unlabelled={name.strip()!r}."
+            what = f"{path}: {name!r} ({count(rows, 'node')}) counts as a class. "
+            hint = advise(
+                "If it means that the class is not known, use {}.", unlabelled=name.strip()
             )
+            notices.append(Message(what, hint))
     return notices
 
 
