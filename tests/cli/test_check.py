@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from cpgnn import Settings
@@ -76,3 +78,20 @@ def test_without_labels(cpgnn, files):
     done = cpgnn("check", "edges.csv")
     assert done.code == 1
     assert "There are not two classes to tell apart" in done.out
+
+
+def test_the_report_says_that_labelled_nodes_are_not_like_the_others(cpgnn, files):
+    rng = np.random.default_rng(0)
+    features = pd.DataFrame(rng.normal(size=(80, 2)), columns=["x", "size"])
+    features["size"] += 3.0 * (np.arange(80) < 40)
+    features.insert(0, "id", [f"{i:03d}" for i in range(80)])
+    features.to_csv("features.csv", index=False)
+    labels = pd.DataFrame({"id": features["id"][:40], "label": ["buyer", "seller"] * 20})
+    labels.to_csv("labels.csv", index=False)
+    command = ("edges.csv", "--labels", "labels.csv", "--features", "features.csv")
+    said = "The labelled nodes are not like the others"
+    assert f"Risk: {said}" in cpgnn("check", *command, "--no-compare").out
+    quick = ("--prior", "mlp", "--layers", "1", "--epochs", "5")
+    done = cpgnn("fit", *command, "--out", "run", *quick)
+    assert done.code == 0, done.err
+    assert said in Path("run/report.html").read_text(encoding="utf-8")
