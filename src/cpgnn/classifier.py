@@ -15,14 +15,16 @@ from torch import nn
 
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
-from cpgnn.engine.loop import Observer
+from cpgnn.engine.devices import check_device
+from cpgnn.engine.inputs import as_graph
+from cpgnn.engine.loop import Begin
 from cpgnn.engine.scaling import FeatureScaler
+from cpgnn.engine.threads import threads_for
 from cpgnn.errors import (
     LARGEST_SEED,
     InputError,
     check_choice,
     check_count,
-    must_be,
     wrong_value,
 )
 from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature
@@ -35,16 +37,13 @@ from cpgnn.evaluation.prediction import (
     strangers,
 )
 from cpgnn.graph import Graph
-from cpgnn.model import CPGNN, Architecture
-from cpgnn.selection.auto import candidates, choose, has_few
-from cpgnn.selection.self_training import MAX_NODES, self_trained
+from cpgnn.model import Architecture
+from cpgnn.selection.fitting import Fitting
 from cpgnn.settings import Settings, preset
 from cpgnn.splits import Split, check_share, stratified_split
-from cpgnn.training import estimated_compatibility, train
+from cpgnn.training import estimated_compatibility
 
 TRIAL_COLUMNS = ["candidate", "score", "mean", "note"]
-Begin = Callable[[str, int], Observer | None]
-"""Told of every piece of training (its name, its epochs at most); may return an observer."""
 
 
 class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -149,7 +148,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         by node id; -1, None or NaN: unknown). With a `split`, only its training and validation
         labels are looked at. A `scaler` is given where the graph is a part of a larger one, whose
         features it fits."""
-        graph = _as_graph(graph)
+        graph = as_graph(graph)
         if y is not None:
             graph = graph.with_labels(y)
         self.check_params()
@@ -164,29 +163,28 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scaler_ = scaler or FeatureScaler.fit(graph, settings.feature_scaling)
         scaled = self.scaler_(graph)
         self._own = None  # what an earlier fit said
-        begin = begin or (lambda name, epochs: None)
         held = split.val[:0]
         if self.calibrate:
             held = calibration_nodes(graph.labels, split.val, self.seed)
         choosing = Split(split.train, np.setdiff1d(split.val, held), split.test)
-        self.architecture_, model = self._model(scaled, choosing, settings, begin)
-        name = str(self.architecture_ or "custom prior")
-        observe = begin(name, settings.pretrain_epochs + settings.epochs)
-        record = train(model, scaled, choosing, settings, seed=self.seed, observe=observe)
-        model.num_layers = record.num_layers
-        self.self_trained_ = 0
-        if self._trains_again(scaled, choosing, settings) and self.architecture_ is not None:
-            model, record, self.self_trained_ = self_trained(
-                model,
-                record,
-                self.architecture_.build(scaled, seed=self.seed, device=self.device),
-                scaled,
-                choosing,
-                settings,
-                seed=self.seed,
-                observe=begin(f"{name} again", settings.pretrain_epochs + settings.epochs),
-            )
-            model.num_layers = record.num_layers
+        fitting = Fitting(
+            self.prior,
+            self.num_layers,
+            self._like(),
+            self.self_training,
+            settings,
+            self.seed,
+            self.device,
+            begin or (lambda name, epochs: None),
+        )
+        with threads_for(graph):
+            fitted = fitting(scaled, choosing)
+        model, record = fitted.model, fitted.record
+        self.architecture_, self.self_trained_ = fitted.architecture, fitted.self_trained
+        self.trials_ = pd.DataFrame(
+            [(str(t.architecture), t.score, t.mean, t.note) for t in fitted.trials],
+            columns=TRIAL_COLUMNS,
+        )
         self.model_, self.settings_, self.split_, self.graph_ = model, settings, split, graph
         self.classes_ = as_array(graph.class_names)
         self.nodes_ = graph.fingerprint()
@@ -219,6 +217,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_choice("prior", self.prior, ("auto", "mlp", "cheby", "link"))
         check_share("validation", self.validation)
         check_count("seed", self.seed, least=0, most=LARGEST_SEED)
+        check_device(self.device)
 
     def _like(self) -> Architecture:
         return Architecture(
@@ -236,58 +235,6 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "class_weight": self.class_weight,
         }
         return preset(self.preset).but(**{k: v for k, v in changes.items() if v is not None})
-
-    def _model(
-        self, graph: Graph, split: Split, settings: Settings, begin: Begin
-    ) -> tuple[Architecture | None, CPGNN]:
-        if not isinstance(self.prior, str):
-            prior = self.prior(graph, self.seed)
-            layers = 1 if self.num_layers is None else self.num_layers
-            model = CPGNN(
-                prior,
-                layers,
-                num_classes=graph.num_classes,
-                normalization=self.normalization,
-            )
-            self.trials_ = pd.DataFrame(columns=TRIAL_COLUMNS)
-            return None, model.to(self.device)
-        entries = candidates(graph, split, self._like(), self.prior, self.num_layers)
-        best = entries[0]
-        trials = []
-        if len(entries) > 1 and len(split.val) == 0:
-            raise must_be(
-                "The split",
-                "have validation nodes to choose among several models",
-                "none",
-                "Name a prior and num_layers, or set validation above 0.",
-            )
-        if len(entries) > 1:
-            trials = choose(
-                entries,
-                graph,
-                split,
-                settings,
-                seed=self.seed,
-                device=self.device,
-                begin=lambda entry, epochs: begin(f"trying {entry}", epochs),
-            )
-            best = trials[0].architecture
-        self.trials_ = pd.DataFrame(
-            [(str(t.architecture), t.score, t.mean, t.note) for t in trials],
-            columns=TRIAL_COLUMNS,
-        )
-        return best, best.build(graph, seed=self.seed, device=self.device)
-
-    def _trains_again(self, graph: Graph, split: Split, settings: Settings) -> bool:
-        """Whether sure predictions shall serve as labels.
-
-        Not where one class is looked for or the classes are weighted: what is sure is mostly of
-        the common classes.
-        """
-        wanted = self.self_training and self.prior == "auto" and self.preset == "default"
-        plain = self.positive is None and settings.class_weight is None
-        plain = plain and settings.select_by == "accuracy"
-        return wanted and plain and has_few(split) and graph.num_nodes <= MAX_NODES
 
     def _read_compatibility(self) -> None:
         """The learned matrix as people read it, and how often edges join which classes."""
@@ -335,7 +282,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return made
 
     def _predicted(self, graph: Graph, scaled: Graph, temperature: float) -> Prediction:
-        logits = finite_logits(self.model_, scaled)
+        with threads_for(scaled):
+            logits = finite_logits(self.model_, scaled)
         shares, nothing = self.class_shares_, np.zeros(graph.num_nodes, dtype=bool)
         if shares is not None and self.architecture_ is not None:
             nothing = lacks_evidence(scaled)
@@ -360,7 +308,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, graph: Graph, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on the nodes with a label: those of `y` (see `fit`), or the graph's own."""
-        graph = _as_graph(graph)
+        graph = as_graph(graph)
         labelled = graph if y is None else graph.with_labels(y)
         known = labelled.labels >= 0
         names = as_array(labelled.class_names)
@@ -374,7 +322,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if fitted is None:
                 raise wrong_value("graph", "be given to a model loaded without its graph", "None")
             return fitted
-        graph = _as_graph(graph)
+        graph = as_graph(graph)
         inductive = self.architecture_ is None or self.architecture_.is_inductive(
             self.n_features_in_
         )
@@ -403,17 +351,6 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.target_tags.required = False
         return tags
-
-
-def _as_graph(graph: Any) -> Graph:
-    if not isinstance(graph, Graph):
-        raise must_be(
-            "The input",
-            "be a cpgnn.Graph",
-            type(graph).__name__,
-            "Build one with Graph.from_edges, from_pandas, from_scipy, from_networkx or from_pyg.",
-        )
-    return graph
 
 
 def _check_classes(graph: Graph, split: Split) -> None:

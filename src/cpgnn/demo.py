@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from torch import nn
 
 from cpgnn.baselines import GCN, GCN_RECIPES, train_baseline
 from cpgnn.classifier import CPGNNClassifier
-from cpgnn.engine.loop import Observer
+from cpgnn.engine.loop import Begin
 from cpgnn.evaluation.metrics import Scored, share
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
@@ -24,7 +23,6 @@ from cpgnn.splits import Split, per_class_split
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 
 NUM_CLASSES, CLASS_SIZE, HOMOPHILY = 5, 600, 0.1
-Begin = Callable[[str, int], Observer | None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from cpgnn.engine.arrays import Matrix
-from cpgnn.engine.views import View, as_view, logits_on
+from cpgnn.engine.devices import check_device
+from cpgnn.engine.inputs import as_view, logits_on
+from cpgnn.engine.views import View
 from cpgnn.errors import check_choice, check_count, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.priors import ChebyPrior, LinkPrior, MLPPrior, Sizes
@@ -41,6 +43,9 @@ class CPGNN(nn.Module):
         normalization: Matrix = "none",
     ) -> None:
         super().__init__()
+        if not callable(prior):
+            hint = "Try Architecture('mlp', 1).build(graph), or CPGNN(MLPPrior(graph))."
+            raise wrong_value("prior", "be a torch module", repr(prior), hint)
         check_count("num_layers", num_layers, least=0)
         check_choice("normalization", normalization, NORMALIZATIONS)
         c = num_classes or _classes_of(prior, H_bar)
@@ -115,6 +120,7 @@ class Architecture:
 
     def build(self, sizes: Sizes, *, seed: int = 0, device: str | torch.device = "cpu") -> CPGNN:
         """A new model with weights from `seed`."""
+        check_device(device)
         prior: nn.Module
         if self.prior == "cheby":
             prior = ChebyPrior(

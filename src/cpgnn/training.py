@@ -30,6 +30,7 @@ from cpgnn.engine.loop import (
 )
 from cpgnn.engine.scores import Score, validation_score
 from cpgnn.engine.target import Target, cross_entropy
+from cpgnn.engine.threads import threads_for
 from cpgnn.errors import BeliefOverflowError, Message, advise, must_be
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
@@ -101,7 +102,7 @@ def train(
         lr=settings.learning_rate,
         eps=settings.adam_epsilon,
     )
-    with seeded(seed):
+    with threads_for(graph), seeded(seed):
         only_prior = model.num_layers == 0
         if settings.pretrain_epochs and any(p.requires_grad for p in model.prior.parameters()):
             descend(

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpgnn.engine import views
-from cpgnn.engine.views import IdentityRows, as_view
+from cpgnn.engine.inputs import as_view
+from cpgnn.engine.views import IdentityRows
 from cpgnn.graph import Graph
 from toys import Toy, array, toys
 

@@ -147,7 +147,7 @@ def test_and_not_elsewhere(graph, split, named):
 
 
 def test_nor_with_many_labels_or_nodes(graph, split, monkeypatch):
-    monkeypatch.setattr("cpgnn.classifier.MAX_NODES", 79)
+    monkeypatch.setattr("cpgnn.selection.fitting.MAX_NODES", 79)
     assert CPGNNClassifier(**FAST).fit(graph, split=split).self_trained_ == 0
     monkeypatch.undo()
     monkeypatch.setattr("cpgnn.selection.auto.ENOUGH", len(split.val))

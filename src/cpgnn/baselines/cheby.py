@@ -5,8 +5,9 @@ from __future__ import annotations
 from torch import Tensor, relu
 
 from cpgnn.baselines.operators import largest_eigenvalue
+from cpgnn.engine.inputs import as_view
 from cpgnn.engine.sparse import dropped
-from cpgnn.engine.views import View, as_view
+from cpgnn.engine.views import View
 from cpgnn.graph import Graph
 from cpgnn.priors import ChebyPrior, Sizes, chebyshev
 from cpgnn.priors.contract import narrow

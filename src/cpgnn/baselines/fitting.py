@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from cpgnn.baselines.recipes import Recipe
 from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
+from cpgnn.engine.inputs import as_view, logits_on
 from cpgnn.engine.loop import (
     Best,
     Choice,
@@ -24,7 +25,7 @@ from cpgnn.engine.loop import (
     seeded,
 )
 from cpgnn.engine.target import Target, cross_entropy
-from cpgnn.engine.views import as_view, logits_on
+from cpgnn.engine.threads import threads_for
 from cpgnn.errors import wrong_value
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
@@ -61,7 +62,7 @@ def train_baseline(
         if observe is not None:
             observe(epoch)
 
-    with seeded(seed):
+    with threads_for(graph), seeded(seed):
         descend(
             model,
             partial(logits_on, model),

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import elu
 
+from cpgnn.engine.inputs import as_view
 from cpgnn.engine.sparse import dropped
-from cpgnn.engine.views import View, as_view
+from cpgnn.engine.views import View
 from cpgnn.errors import check_count
 from cpgnn.graph import Graph
 from cpgnn.priors.contract import Estimator, Glorot, Sizes, num_inputs

@@ -5,8 +5,9 @@ from __future__ import annotations
 from torch import Tensor, relu
 
 from cpgnn.baselines.operators import with_self_loops
+from cpgnn.engine.inputs import as_view
 from cpgnn.engine.sparse import dropped
-from cpgnn.engine.views import View, as_view
+from cpgnn.engine.views import View
 from cpgnn.graph import Graph
 from cpgnn.priors.contract import Estimator, Glorot, Sizes, narrow, num_inputs
 

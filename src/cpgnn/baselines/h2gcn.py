@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from cpgnn.baselines.operators import two_hops
+from cpgnn.engine.inputs import as_view
 from cpgnn.engine.sparse import SparseOperator, dropped
-from cpgnn.engine.views import View, as_view
+from cpgnn.engine.views import View
 from cpgnn.graph import Graph
 from cpgnn.priors.contract import Estimator, Glorot, Sizes, num_inputs
 

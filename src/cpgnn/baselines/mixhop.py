@@ -7,8 +7,9 @@ from torch import Tensor, nn, relu
 from torch.nn.functional import batch_norm
 
 from cpgnn.baselines.operators import with_self_loops
+from cpgnn.engine.inputs import as_view
 from cpgnn.engine.sparse import SparseOperator, dropped, with_values
-from cpgnn.engine.views import IdentityRows, View, as_view
+from cpgnn.engine.views import IdentityRows, View
 from cpgnn.errors import wrong_value
 from cpgnn.graph import Graph
 from cpgnn.priors.contract import Estimator, Glorot, Sizes, num_inputs

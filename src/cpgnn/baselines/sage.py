@@ -6,7 +6,8 @@ from typing import Any
 
 from torch import Tensor, relu
 
-from cpgnn.engine.views import View, as_view
+from cpgnn.engine.inputs import as_view
+from cpgnn.engine.views import View
 from cpgnn.graph import Graph
 from cpgnn.priors.contract import Estimator, Glorot, Sizes, narrow, num_inputs
 

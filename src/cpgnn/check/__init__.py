@@ -29,7 +29,7 @@ from cpgnn.splits import Split, stratified_split
 
 if TYPE_CHECKING:
     from cpgnn.check.compare import Comparison
-    from cpgnn.classifier import Begin
+    from cpgnn.engine.loop import Begin
     from cpgnn.io import LoadedGraph
 
 __all__ = [

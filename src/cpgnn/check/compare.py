@@ -11,8 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from cpgnn.check.columns import dealt
-from cpgnn.classifier import Begin
-from cpgnn.engine.loop import Observer
+from cpgnn.engine.loop import Begin, Observer
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import BeliefOverflowError, NumericalNotice
 from cpgnn.evaluation.metrics import Scored, evaluate, rank_scores

@@ -55,7 +55,7 @@ def check(
         keep_rows=True,
         columns=columns,
     )
-    opt.use_threads(threads, loaded.graph)
+    opt.use_threads(threads)
     with progress_bar() as begin:
         report = check_loaded(loaded, compare=compare, positive=positive, seed=seed, begin=begin)
     (print_json if form == "json" else print_report)(report)

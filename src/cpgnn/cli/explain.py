@@ -47,7 +47,7 @@ def explain(
         check_picture(picture, len(ids))
     with waiting("reading the run"):
         fitted = load_run(run)
-    opt.use_threads(threads, fitted.graph)
+    opt.use_threads(threads)
     graph = replace(fitted.graph, node_ids=fitted.graph.node_ids.astype(str))
     with waiting("explaining"):
         made = explained(fitted.classifier, graph, ids)

@@ -113,7 +113,7 @@ def fit(
     )
     if test is not None and loaded.split is not None:
         print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)
-    opt.use_threads(threads, loaded.graph)
+    opt.use_threads(threads)
     with progress_bar() as begin:
         run = fit_run(
             loaded,

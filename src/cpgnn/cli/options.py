@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cpgnn.classifier import CPGNNClassifier
-    from cpgnn.graph import Graph
     from cpgnn.io import FeatureColumns, LoadedGraph
     from cpgnn.io.column_choice import ColumnOptions
 
@@ -66,24 +65,15 @@ Normalization = Annotated[
     Literal["none", "sym", "row"], typer.Option(help="How to scale A for propagation.")
 ]
 
-SHARED_WORK = 2_000_000
-"""Edges (or feature entries) below which a product is too short to be worth sharing."""
 
-
-def use_threads(threads: int | None, graph: Graph | None = None) -> None:
-    """Sets torch's threads: as asked, else one for small graphs and at most four for large ones.
-
-    More help little, since a sparse product is bound by memory; and threads that wait for each
-    other on a busy machine cost far more than they bring.
-    """
-    import os
-
+def use_threads(threads: int | None) -> None:
+    """The number of threads that was asked for; None: what suits each graph."""
     import torch
 
-    if threads is None:
-        work = 0 if graph is None else graph.num_edges + graph.num_nodes * (graph.num_features or 0)
-        threads = min(os.cpu_count() or 1, 4) if work > SHARED_WORK else 1
-    torch.set_num_threads(threads)
+    from cpgnn.engine import threads as engine
+
+    engine.use_threads(threads)
+    torch.set_num_threads(threads or 1)
 
 
 def columns(

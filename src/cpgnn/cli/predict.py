@@ -81,7 +81,7 @@ def predict(
             for notice in more.notices:
                 print(f"Note: {notice}", file=sys.stderr)
             graph, nodes = more.graph, None if every else more.named
-    opt.use_threads(threads, graph or fitted.graph)
+    opt.use_threads(threads)
     table = predictions(fitted.classifier, graph, fitted.split, nodes)
     write_table(out, table if flag is None else flagged(table, flag))
     print(f"{len(table):,} nodes written to {out}")

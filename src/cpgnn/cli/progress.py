@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from cpgnn.classifier import Begin
-    from cpgnn.engine.loop import Epoch, Observer
+    from cpgnn.engine.loop import Begin, Epoch, Observer
 
 
 @contextmanager

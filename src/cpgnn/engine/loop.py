@@ -47,6 +47,8 @@ class DivergedError(BeliefOverflowError):
 
 
 Observer = Callable[[Epoch], None]
+Begin = Callable[[str, int], Observer | None]
+"""Told of every piece of training (its name, its epochs at most); may return an observer."""
 Rule = Callable[[Epoch, Callable[[], float]], bool]
 """Asked about an epoch, with a way to its validation loss."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from cpgnn.engine.views import View
-from cpgnn.errors import must_be
+from cpgnn.errors import must_be, wrong_value
 from cpgnn.splits import Split
 
 
@@ -24,7 +25,10 @@ class Target:
     """What a node of each class counts in the loss, [c]; None: all the same."""
 
     @classmethod
-    def of(cls, graph_view: View, split: Split, class_weight: str | None = None) -> Target:
+    def of(cls, graph_view: View, split: Any, class_weight: str | None = None) -> Target:
+        if not isinstance(split, Split):
+            hint = "Try Split(train, val, test), or Split.from_masks."
+            raise wrong_value("split", "be a cpgnn.Split", type(split).__name__, hint)
         graph, train = graph_view.graph, len(split.train)
         nodes = np.concatenate([split.train, split.val])
         if nodes.max() >= graph.num_nodes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from cpgnn.engine.sparse import SparseOperator, dropped
 
@@ -189,15 +189,3 @@ class View:
             ones = torch.ones(self.num_nodes, 1, device=self.device, dtype=self.dtype)
             return IdentityRows(X.nodes, dropped(ones, p))
         return X.dropout(p) if isinstance(X, SparseOperator) else dropped(X, p)
-
-
-def logits_on(model: nn.Module, view: View) -> Tensor:
-    """The model's logits on a view. One that has no `reach` is given the graph, for all nodes."""
-    if getattr(model, "reach", None) is not None:
-        return model(view)
-    return view.pick(model(view.graph))
-
-
-def as_view(graph: Graph | View, like: Tensor) -> View:
-    """`graph` as a view on the device and in the dtype of `like`."""
-    return graph if isinstance(graph, View) else graph.view(like.device, like.dtype)

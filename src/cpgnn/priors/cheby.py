@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, relu
 
-from cpgnn.engine.views import View, as_view
+from cpgnn.engine.inputs import as_view
+from cpgnn.engine.views import View
 from cpgnn.errors import check_count
 from cpgnn.graph import Graph
 from cpgnn.priors.contract import Estimator, Glorot, Sizes, narrow, num_inputs

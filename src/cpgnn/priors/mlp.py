@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, relu
 
+from cpgnn.engine.inputs import as_view
 from cpgnn.engine.sparse import SparseOperator, dropped
-from cpgnn.engine.views import IdentityRows, View, as_view
+from cpgnn.engine.views import IdentityRows, View
 from cpgnn.graph import Graph
 from cpgnn.priors.contract import Estimator, Glorot, Sizes, narrow, num_inputs
 

@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from cpgnn.check.finding import Finding
 from cpgnn.check.structure import edge_rows
-from cpgnn.classifier import Begin, CPGNNClassifier
+from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
+from cpgnn.engine.loop import Begin
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import NumericalNotice, advise, must_be, wrong_value
 from cpgnn.evaluation.metrics import rare_class

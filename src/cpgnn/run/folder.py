@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 import cpgnn
-from cpgnn.classifier import TRIAL_COLUMNS, Begin, CPGNNClassifier
-from cpgnn.engine.loop import Epoch
+from cpgnn.classifier import TRIAL_COLUMNS, CPGNNClassifier
+from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.records import damaged, json_text, read_record, reason
 from cpgnn.engine.saving import MODEL_FILES
 from cpgnn.errors import InputError, must_be

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from cpgnn.classifier import Begin, CPGNNClassifier
+from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.loop import Begin
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.cross_validation import FEW, CrossValidated, cross_validated

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from cpgnn.classifier import Begin, CPGNNClassifier
+from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.loop import Begin
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import must_be, wrong_value
 from cpgnn.evaluation.intervals import EdgeFrequency, edge_frequency_interval

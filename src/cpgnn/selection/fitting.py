@@ -1,0 +1,123 @@
+"""From a graph and a split to a trained model: choose it, train it, perhaps train it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import nn
+
+from cpgnn.engine.loop import Begin, Training
+from cpgnn.errors import must_be
+from cpgnn.graph import Graph
+from cpgnn.model import CPGNN, Architecture
+from cpgnn.selection.auto import Trial, candidates, choose, has_few
+from cpgnn.selection.self_training import MAX_NODES, self_trained
+from cpgnn.settings import Settings
+from cpgnn.splits import Split
+from cpgnn.training import train
+
+MakePrior = Callable[[Graph, int], nn.Module]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained model, what it is made of, and how it came about."""
+
+    model: CPGNN
+    record: Training
+    architecture: Architecture | None = None
+    """None for a prior of the caller's own."""
+    trials: tuple[Trial, ...] = ()
+    """Of the candidates, the best first; none where there was nothing to choose."""
+    self_trained: int = 0
+    """How many predictions served as labels in a second training."""
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What to fit: a prior ("auto", a name, or a function that makes one) and K, None: choose."""
+
+    prior: str | MakePrior
+    num_layers: int | None
+    like: Architecture
+    """What a candidate has apart from these two."""
+    self_training: bool
+    settings: Settings
+    seed: int
+    device: str
+    begin: Begin
+
+    def __call__(self, graph: Graph, split: Split) -> Fitted:
+        """The graph's features must be scaled."""
+        if isinstance(self.prior, str):
+            return self._chosen(graph, split, self.prior)
+        like = self.like
+        prior = self.prior(graph, self.seed)
+        c = graph.num_classes
+        model = CPGNN(prior, like.num_layers, num_classes=c, normalization=like.normalization)
+        return Fitted(*self._trained(model, graph, split, "custom prior"))
+
+    def _chosen(self, graph: Graph, split: Split, prior: str) -> Fitted:
+        entries = candidates(graph, split, self.like, prior, self.num_layers)
+        best, trials = entries[0], list[Trial]()
+        if len(entries) > 1:
+            if len(split.val) == 0:
+                raise must_be(
+                    "The split",
+                    "have validation nodes to choose among several models",
+                    "none",
+                    "Name a prior and num_layers, or set validation above 0.",
+                )
+            trials = choose(
+                entries,
+                graph,
+                split,
+                self.settings,
+                seed=self.seed,
+                device=self.device,
+                begin=lambda entry, epochs: self.begin(f"trying {entry}", epochs),
+            )
+            best = trials[0].architecture
+        model, record = self._trained(self._built(best, graph), graph, split, str(best))
+        again = 0
+        if prior == "auto" and self._suits_self_training(graph, split):
+            model, record, again = self_trained(
+                model,
+                record,
+                self._built(best, graph),
+                graph,
+                split,
+                self.settings,
+                seed=self.seed,
+                observe=self.begin(f"{best} again", self._epochs),
+            )
+            model.num_layers = record.num_layers
+        return Fitted(model, record, best, tuple(trials), again)
+
+    def _built(self, architecture: Architecture, graph: Graph) -> CPGNN:
+        return architecture.build(graph, seed=self.seed, device=self.device)
+
+    def _trained(
+        self, model: CPGNN, graph: Graph, split: Split, name: str
+    ) -> tuple[CPGNN, Training]:
+        model = model.to(self.device)
+        observe = self.begin(name, self._epochs)
+        record = train(model, graph, split, self.settings, seed=self.seed, observe=observe)
+        model.num_layers = record.num_layers
+        return model, record
+
+    @property
+    def _epochs(self) -> int:
+        return self.settings.pretrain_epochs + self.settings.epochs
+
+    def _suits_self_training(self, graph: Graph, split: Split) -> bool:
+        """Whether sure predictions shall serve as labels.
+
+        Not where one class is looked for or the classes are weighted: what is sure is mostly of
+        the common classes.
+        """
+        s = self.settings
+        plain = s.positive is None and s.class_weight is None and s.select_by == "accuracy"
+        wanted = self.self_training and s.preset == "default"
+        return wanted and plain and has_few(split) and graph.num_nodes <= MAX_NODES
