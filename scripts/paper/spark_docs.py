@@ -26,7 +26,7 @@ def _number(value: float | None, digits: int = 0) -> str:
 def runs() -> str:
     """Every measured command, one row each."""
     lines = [
-        "| command | edges | K | seconds | CPU s | of it tasks in the JVM | GB shuffled "
+        "| command | edges | K | seconds | CPU s | JVM tasks, CPU s | GB shuffled "
         "| bytes / edge | peak GB |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
