@@ -1,0 +1,1 @@
+"""A prototype of the next default: cross-fitted priors, then one matrix for every relation."""

@@ -1,0 +1,91 @@
+"""Cross-fitting: labelled nodes in k folds, and a world for each in which its labels are unknown.
+
+World f < k is the graph in which the labels of fold f were never seen; world k knows every label
+that may train. Whatever is fitted is fitted k + 1 times, once a world, and gives log-beliefs
+[k + 1, n, c]. What is said about a training node v is *honest* in world fold(v), about every other
+node in world k. A second stage, Ĥ, a temperature or a choice that reads honest beliefs knows what
+a belief is worth on nodes whose label is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Worlds:
+    """k folds of the training nodes.
+
+    train [N]: nodes whose labels fit weights. val [V]: nodes whose labels only choose (may be
+    empty). fold [N]: the fold of each training node. labels [n]: read on train and val only.
+    """
+
+    labels: np.ndarray
+    num_classes: int
+    train: np.ndarray
+    val: np.ndarray
+    fold: np.ndarray
+    num_folds: int
+
+    @classmethod
+    def of(
+        cls,
+        labels: np.ndarray,
+        num_classes: int,
+        train: np.ndarray,
+        val: np.ndarray,
+        *,
+        num_folds: int = 5,
+        seed: int = 0,
+    ) -> Worlds:
+        """Stratified folds: the nodes of every class are shuffled and dealt in turn."""
+        rng = np.random.default_rng(seed)
+        fold = np.empty(len(train), dtype=np.int64)
+        turn = 0
+        for c in np.unique(labels[train]):
+            places = rng.permutation(np.flatnonzero(labels[train] == c))
+            fold[places] = (turn + np.arange(len(places))) % num_folds
+            turn += len(places)
+        hidden = np.full_like(labels, -1)
+        known = np.concatenate([train, val])
+        hidden[known] = labels[known]  # no other label can leak: it is not here
+        return cls(hidden, num_classes, train, val, fold, num_folds)
+
+    @property
+    def num_worlds(self) -> int:
+        return self.num_folds + 1
+
+    @property
+    def judged(self) -> np.ndarray:
+        """[N + V] nodes whose honest beliefs can be held against a label: train, then val."""
+        return np.concatenate([self.train, self.val])
+
+    @property
+    def world(self) -> np.ndarray:
+        """[N + V] the world in which each judged node is honest."""
+        return np.concatenate([self.fold, np.full(len(self.val), self.num_folds)])
+
+    def fits(self, f: int) -> np.ndarray:
+        """The nodes that train in world f."""
+        return self.train[self.fold != f]
+
+    def weights(self) -> np.ndarray:
+        """[k + 1, N]: 1/N_f where a training node trains world f, else 0."""
+        M = np.ones((self.num_worlds, len(self.train)), dtype=np.float32)
+        M[self.fold, np.arange(len(self.train))] = 0
+        return M / np.maximum(M.sum(axis=1, keepdims=True), 1)
+
+    def honest(self, values: np.ndarray) -> np.ndarray:
+        """[N + V, ...] of values [k + 1, n, ...]: each judged node in its own world."""
+        return values[self.world, self.judged]
+
+    def with_labels(self, beliefs: np.ndarray) -> np.ndarray:
+        """B̃ [k + 1, n, c]: the one-hot label where a world knows it, the belief elsewhere."""
+        B = beliefs.copy()
+        one_hot = np.eye(self.num_classes, dtype=B.dtype)[self.labels[self.train]]
+        for f in range(self.num_worlds):
+            known = self.fold != f
+            B[f, self.train[known]] = one_hot[known]
+        return B
