@@ -60,8 +60,9 @@ def predict(
             raise wrong_value("threshold", "come with a positive class", "a run without one", hint)
         flag = Flag(str(fitted.classifier.classes_[fitted.positive]), threshold)
     graph = nodes = None
+    own = fitted.graph if edges is None or (fitted.has_graph and not replace_graph) else None
     if edges is not None:
-        like, own = fitted.columns, fitted.graph if fitted.has_graph and not replace_graph else None
+        like = fitted.columns
         if impute is None and like is not None and like.impute:
             impute = "median"
         loaded = opt.read(

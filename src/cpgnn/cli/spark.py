@@ -14,6 +14,8 @@ from cpgnn.cli import options as opt
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from cpgnn.spark import Given
+
 app = typer.Typer(
     help="The same on Apache Spark, for Parquet tables.",
     no_args_is_help=True,
@@ -47,15 +49,17 @@ def stats(
     conf: Conf = None,
 ) -> None:
     """Describe a graph, and say what is risky about it."""
+    from cpgnn.check.counted import counted
+    from cpgnn.check.finding import worst_first
+    from cpgnn.cli.printing import print_stats
+
     with _spark(master, conf) as spark:
         from cpgnn import spark as library
-        from cpgnn.cli.printing import print_stats
-        from cpgnn.spark.findings import findings
 
-        given = library.Given.read(spark, edges, labels, features)
+        given = _given(spark, edges, labels, features)
         found = library.stats(given, unlabelled=unlabelled)
     print_stats(found)
-    for finding in findings(found):
+    for finding in worst_first(counted(found)):
         print(f"{finding.severity}: {finding.title}. {finding.detail} {finding.advice}")
 
 
@@ -104,7 +108,7 @@ def fit(
 
         run = library.fit(
             classifier,
-            library.Given.read(spark, edges, labels, features),
+            _given(spark, edges, labels, features),
             out,
             unlabelled=unlabelled,
             max_edges=max_edges,
@@ -140,7 +144,7 @@ def predict(
         from cpgnn.spark.writing import check_new
 
         check_new(spark, out)
-        table = library.predict(packed, library.Given.read(spark, edges, labels, features))
+        table = library.predict(packed, _given(spark, edges, labels, features))
         rows = library.write_parquet(table, out)
     print(f"{rows:,} nodes written to {out}")
 
@@ -163,6 +167,15 @@ def _spark(
             raise wrong_value("conf", "be a Spark setting and its value", got, hint)
     with spark_errors(), session(master, {key: value for key, _, value in pairs}, work) as spark:
         yield spark
+
+
+def _given(spark: SparkSession, edges: str, labels: str | None, features: str | None) -> Given:
+    from cpgnn.spark.session import fit_partitions
+    from cpgnn.spark.tables import Given
+
+    given = Given.read(spark, edges, labels, features)
+    fit_partitions(given.edges)
+    return given
 
 
 def _check_installed() -> None:

@@ -70,30 +70,24 @@ class Adjacency:
     def times(self, values: DataFrame) -> DataFrame:
         """A V for V = `values` (id and one column each); a node without edges has no row."""
         columns = [name for name in values.columns if name != "id"]
-        met = self._meet(values)
+        met = self._joined(values.hint("merge"), "inner")
         weight = F.col("weight").cast("double") if self.weighted else F.lit(1.0)
         sums = [F.sum(weight * F.col(name)).alias(name) for name in columns]
         return met.groupBy(F.col("target").alias("id")).agg(*sums)
 
-    def _meet(self, values: DataFrame) -> DataFrame:
-        """Every edge with the values of its source."""
-        values = values.withColumnRenamed("id", "source")
-        met = self.edges.join(values.hint("merge"), "source")
+    def leaving(self, nodes: DataFrame) -> DataFrame:
+        """The edges whose source is one of `nodes` (id)."""
+        return self._joined(nodes, "left_semi")
+
+    def _joined(self, rows: DataFrame, how: str) -> DataFrame:
+        """The edges joined with rows that have an id, at their source."""
+        rows = rows.withColumnRenamed("id", "source")
+        met = self.edges.join(rows, "source", how)
         if self.hubs is None or self.hub_edges is None:
             return met
         hubs = F.broadcast(self.hubs.withColumnRenamed("id", "source"))
-        few = values.join(hubs, "source", "left_semi")
-        return met.unionByName(self.hub_edges.join(F.broadcast(few), "source"))
-
-    def leaving(self, nodes: DataFrame) -> DataFrame:
-        """The edges whose source is one of `nodes` (id)."""
-        nodes = nodes.withColumnRenamed("id", "source")
-        edges = self.edges.join(nodes, "source", "left_semi")
-        if self.hubs is None or self.hub_edges is None:
-            return edges
-        hubs = F.broadcast(self.hubs.withColumnRenamed("id", "source"))
-        few = F.broadcast(nodes.join(hubs, "source", "left_semi"))
-        return edges.unionByName(self.hub_edges.join(few, "source", "left_semi"))
+        few = F.broadcast(rows.join(hubs, "source", "left_semi"))
+        return met.unionByName(self.hub_edges.join(few, "source", how))
 
     def everything(self) -> DataFrame:
         """Both directions of every edge."""

@@ -15,24 +15,8 @@ from cpgnn.io.files import wrong
 from cpgnn.io.headers import ENDS, ID, LABEL, SPLIT, WEIGHT, misplaced
 
 INTEGER = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-TEXT = (T.StringType, T.VarcharType, T.CharType)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Types that a column may have."""
-
-    types: tuple[type[T.DataType], ...]
-    called: str
-    hint: str
-
-
-NAMES = Kind((*TEXT, *INTEGER), "text or integers", "Convert the column first.")
-NUMBERS = Kind(
-    (*INTEGER, T.FloatType, T.DoubleType, T.DecimalType),
-    "numbers",
-    "Convert the column to numbers, or leave it out.",
-)
+NAMES = ((T.StringType, T.VarcharType, T.CharType, *INTEGER), "text or integers")
+NUMBERS = ((*INTEGER, T.FloatType, T.DoubleType, T.DecimalType), "numbers")
 
 
 @dataclass(frozen=True)
@@ -40,34 +24,32 @@ class Layout:
     """The columns of a table, by position. The last one stands for all that follow."""
 
     what: str
-    must: str
-    """What a table with too few or too many columns is told."""
+    have: str
+    """What a table with too few or too many columns must have."""
     order: str
-    columns: tuple[tuple[str, frozenset[str], Kind], ...]
-    """For each position: what it holds, well-known names, types."""
-    most: int | None = None
-    """The largest number of columns."""
+    columns: tuple[tuple[str, frozenset[str], tuple[tuple[type[T.DataType], ...], str]], ...]
+    """For each position: what it holds, well-known names, types and what they are called."""
+    most: float = 3
 
 
 EDGES = Layout(
     "Edges",
-    "have 2 or 3 columns: source, target[, weight]",
+    "2 or 3 columns: source, target[, weight]",
     "source, target[, weight]",
     (("Ids", ENDS, NAMES), ("Ids", ENDS, NAMES), ("Weights", WEIGHT, NUMBERS)),
-    most=3,
 )
 LABELS = Layout(
     "Labels",
-    "have 2 or 3 columns: id, label[, split]",
+    "2 or 3 columns: id, label[, split]",
     "id, label[, split]",
     (("Ids", ID, NAMES), ("Labels", LABEL | {"target"}, NAMES), ("Splits", SPLIT, NAMES)),
-    most=3,
 )
 FEATURES = Layout(
     "Features",
-    "have an id column and at least one more",
+    "an id column and at least one more",
     "the id column first",
     (("Ids", ID, NAMES), ("Features", frozenset(), NUMBERS)),
+    most=float("inf"),
 )
 
 
@@ -75,14 +57,14 @@ def check_columns(schema: T.StructType, name: str, layout: Layout) -> None:
     """Raises if the table called `name` does not have the columns of its layout."""
     width = len(schema.fields)
     listed = f"{count(width, 'column')}: {', '.join(schema.names[:8])}"
-    if width < 2 or (layout.most is not None and width > layout.most):
-        raise wrong(name, layout.what, layout.must, listed, "Select those columns first.")
-    known = [names for _, names, _ in layout.columns if names]
-    if misplaced(schema.names, known):
+    if not 2 <= width <= layout.most:
+        hint = "Select those columns first."
+        raise wrong(name, layout.what, f"have {layout.have}", listed, hint)
+    if misplaced(schema.names, [names for _, names, _ in layout.columns if names]):
         hint = "Check that it is the right table, and the order of its columns."
         raise wrong(name, "The columns", f"name {layout.order}", listed, hint)
     for position, field in enumerate(schema.fields):
-        what, _, kind = layout.columns[min(position, len(layout.columns) - 1)]
-        if not isinstance(field.dataType, kind.types):
+        what, _, (types, called) = layout.columns[min(position, len(layout.columns) - 1)]
+        if not isinstance(field.dataType, types):
             what, got = f"{what} (column {field.name!r})", field.dataType.simpleString()
-            raise wrong(name, what, f"be {kind.called}", got, kind.hint)
+            raise wrong(name, what, f"be {called}", got, "Convert the column, or leave it out.")

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cpgnn.errors import InputError
 
@@ -52,6 +52,19 @@ def session(
             spark.stop()
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+EDGE_ENDS = 500_000
+"""Of a partition: what takes seconds."""
+
+
+def fit_partitions(edges: DataFrame) -> None:
+    """Fewer partitions than Spark's own 200 for a small graph, unless somebody chose a number."""
+    key, spark = "spark.sql.shuffle.partitions", edges.sparkSession
+    if spark.sparkContext.getConf().contains(key) or spark.conf.get(key) != "200":
+        return
+    least, wanted = 2 * spark.sparkContext.defaultParallelism, 2 * edges.count() // EDGE_ENDS
+    spark.conf.set(key, min(200, max(least, wanted)))
 
 
 def check_java() -> None:
