@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
+from torch.nn.functional import cross_entropy
 
 from cpgnn import Architecture, FeatureScaler, Graph, Split, per_class_split
 from cpgnn.datasets import load_dataset
@@ -55,6 +57,28 @@ def floor(
     return run
 
 
+def plain_epoch(graph: Graph, split: Split, prior: str, num_layers: int = 1) -> Callable[[], float]:
+    """An epoch of the same model as anybody would write it: torch's loss, Adam and loop."""
+    model = Architecture(prior, num_layers).build(graph, seed=0)
+    with torch.no_grad():
+        model.H_bar.normal_(0, 0.1, generator=torch.Generator().manual_seed(0))
+    view = model.view(graph).of(np.concatenate([split.train, split.val]), trained=len(split.train))
+    y, t = torch.from_numpy(graph.labels[view.nodes]), len(split.train)
+    decayed = {"params": list(model.prior.parameters()), "weight_decay": 1e-3}
+    optimizer = torch.optim.Adam([decayed, {"params": [model.H_bar]}], lr=0.01, fused=True)
+
+    def epoch() -> float:
+        logits = model(view)
+        hits = logits.detach().argmax(dim=1) == y
+        loss = cross_entropy(logits[:t], y[:t]) + model.H_bar.sum(dim=1).abs().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return float(hits[t:].float().mean()) + loss.item()
+
+    return epoch
+
+
 def epochs(graph: Graph, split: Split, prior: str, num_layers: int, count: int):
     """A call that makes `count` epochs of phase 2, each with its validation score."""
     model = Architecture(prior, num_layers).build(graph, seed=0)
@@ -63,9 +87,10 @@ def epochs(graph: Graph, split: Split, prior: str, num_layers: int, count: int):
     target = Target.of(model.view(graph), split)
     optimizer = Adam(model.prior.parameters(), [model.H_bar], lr=0.01, eps=1e-7)
     optimizer.weight_decay = 1e-3
+    Theta_p = list(model.prior.parameters())
     best, eta = Best(), 1.0 if num_layers else 0.0
 
     def loss(logits: torch.Tensor) -> torch.Tensor:
-        return overall_loss(model, logits, target, 5e-4, eta)
+        return overall_loss(logits, target, Theta_p, model.H_bar, 5e-4, eta)
 
     return lambda: descend(model, model, loss, target, optimizer, best, phase=2, epochs=count)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from cpgnn.compatibility import (
     centering_penalty,
@@ -42,7 +42,12 @@ H_BAR_EVERY = 10
 
 
 def overall_loss(
-    model: CPGNN, logits: Tensor, target: Target, lambda_p: float, eta: float
+    logits: Tensor,
+    target: Target,
+    Theta_p: Sequence[Tensor],
+    H_bar: Tensor,
+    lambda_p: float,
+    eta: float,
 ) -> Tensor:
     """L = mean over training nodes of H(B(v), y_v) + λ_p ‖Θ_p‖² + η Σ_i |Σ_j H̄_ij|.
 
@@ -52,14 +57,14 @@ def overall_loss(
     train, y = target.train, target.labels
     return (
         cross_entropy(train(logits), train(y), target.class_weight)
-        + lambda_p * squared_norm(model.prior)
-        + eta * centering_penalty(model.H_bar)
+        + lambda_p * squared_norm(Theta_p)
+        + eta * centering_penalty(H_bar)
     )
 
 
-def squared_norm(prior: nn.Module) -> float:
-    """‖Θ_p‖², its value; its gradient 2Θ_p is added by `Adam`, in the pass it makes anyway."""
-    flat = [W.detach().view(-1) for W in prior.parameters()]
+def squared_norm(weights: Sequence[Tensor]) -> float:
+    """‖Θ‖², its value; its gradient 2Θ is added by `Adam`, in the pass it makes anyway."""
+    flat = [W.detach().flatten() for W in weights]
     return sum(torch.dot(W, W).item() for W in flat)
 
 
@@ -136,7 +141,8 @@ def _loss(
     lambda_p = settings.prior_weight_decay * factor
     eta = settings.centering_weight * factor if phase == 2 else 0.0
     optimizer.weight_decay = 2 * lambda_p
-    return lambda logits: overall_loss(model, logits, target, lambda_p, eta)
+    Theta_p = list(model.prior.parameters())
+    return lambda logits: overall_loss(logits, target, Theta_p, model.H_bar, lambda_p, eta)
 
 
 def _check_score(score: Score, target: Target, name: str) -> None:

@@ -129,7 +129,7 @@ def with_values(matrix: Tensor, values: Tensor) -> Tensor:
 def dropped(values: Tensor, p: float) -> Tensor:
     """Each value set to 0 with probability p (to 16 bits), the others scaled by 1/(1-p).
 
-    From 16 random bits for each value: torch's dropout takes FACTOR times as long on a CPU.
+    From 16 random bits for each value: torch's dropout takes eight times as long on a CPU.
     """
     if p == 0:
         return values
