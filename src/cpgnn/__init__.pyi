@@ -29,6 +29,7 @@ from .priors import LinkPrior as LinkPrior
 from .priors import MLPPrior as MLPPrior
 from .propagation import propagate as propagate
 from .reference import gaussian_reference as gaussian_reference
+from .run.export import export_run as export_run
 from .run.folder import fit_run as fit_run
 from .run.folder import load_run as load_run
 from .settings import Settings as Settings

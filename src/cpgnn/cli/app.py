@@ -20,6 +20,7 @@ from cpgnn.cli.check import check
 from cpgnn.cli.datasets import datasets
 from cpgnn.cli.demo import demo
 from cpgnn.cli.explain import explain
+from cpgnn.cli.export import export
 from cpgnn.cli.fit import fit
 from cpgnn.cli.generate import generate
 from cpgnn.cli.predict import predict
@@ -49,7 +50,7 @@ def top(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(fit, predict, check, explain, report, verify, stats),
+    *(fit, predict, check, explain, report, export, verify, stats),
     *(demo, reproduce, table, datasets, generate),
 )
 for command in COMMANDS:

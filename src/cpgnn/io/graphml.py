@@ -2,7 +2,8 @@
 
 A node attribute named `class` or else `label` (any case) gives the labels, `split` the split, an
 edge attribute `weight` the weights. Node attributes whose type is int, long, float or double
-are the features. Declared defaults apply.
+are the features. Declared defaults apply. What `cpgnn export` wrote about classes is left out: a
+prediction is neither a label nor a feature.
 
 `xml.parsers.expat` because it tells the line, and because a document type can be refused before
 anything in it is expanded.
@@ -41,6 +42,8 @@ def read_graphml(path: Path, unlabelled: str | None) -> tuple[EdgeList, TableFil
     nodes = TableFile(path, pa.table([ids], names=["id"]), lines=reader.node_lines)
     edges = TableFile(path, ends, lines=reader.edge_lines)
     weights, notices = _weights(edges, reader.find("edge", "weight"))
+    if reader.drop_predictions():
+        notices.append(f"{path}: the predictions of an earlier run were left out.")
     label = reader.find("node", "class") or reader.find("node", "label")
     split = reader.find("node", "split")
     codes, classes = encode_labels(label.cells(len(ids)), unlabelled) if label else (None, ())
@@ -141,6 +144,20 @@ class _Reader:
     def find(self, owner: str, name: str) -> _Key | None:
         keys = ((kind, key) for (kind, _), key in self.keys.items())
         return next((key for kind, key in keys if kind == owner and key.name.lower() == name), None)
+
+    def drop_predictions(self) -> bool:
+        """Forgets `class`, `probability` and `p_<class>` if they are there for every class."""
+        said = self.find("node", "class")
+        names = {key.name for (owner, _), key in self.keys.items() if owner == "node"}
+        if said is None or not said.given:
+            return False
+        if not {"probability", *(f"p_{name}" for name in said.given.values())} <= names:
+            return False
+        ours = {said.name, "probability", *(name for name in names if name.startswith("p_"))}
+        self.keys = {
+            at: key for at, key in self.keys.items() if at[0] != "node" or key.name not in ours
+        }
+        return True
 
     def _wrong(self, what: str, must: str, got: str, hint: str = "") -> InputError:
         line = self._parser.CurrentLineNumber

@@ -15,7 +15,7 @@ from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.records import damaged, json_text, read_record, reason
 from cpgnn.engine.saving import MODEL_FILES
 from cpgnn.errors import InputError, must_be
-from cpgnn.evaluation.thresholds import Flag, Goal, flagged
+from cpgnn.evaluation.thresholds import Flag, Goal
 from cpgnn.graph import Graph
 from cpgnn.io import (
     FeatureColumns,
@@ -32,7 +32,7 @@ from cpgnn.report.contents import gather
 from cpgnn.report.page import render
 from cpgnn.run.fit import train_run
 from cpgnn.run.manifest import check_unchanged, write_manifest
-from cpgnn.run.predictions import matrix_table, predictions, review_list
+from cpgnn.run.predictions import matrix_table, review_list, run_predictions
 from cpgnn.run.records import ConfigRecord, MetricsRecord, VersionRecord
 from cpgnn.run.run import Run
 from cpgnn.splits import Split
@@ -223,9 +223,7 @@ def write_run(
 
 
 def _write_graph(run: Run, folder: Path) -> None:
-    table = predictions(run.classifier, split=run.split)
-    if run.flag is not None:
-        table = flagged(table, run.flag)
+    table = run_predictions(run)
     write_table(folder / "predictions.csv", table)
     write_table(folder / PREDICTIONS, table)
     if run.positive is not None:

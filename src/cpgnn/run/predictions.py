@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.evaluation.thresholds import flagged
 from cpgnn.graph import Graph
+from cpgnn.run.run import Run
 from cpgnn.splits import Split
 
 BASIS = "basis"
@@ -42,6 +44,12 @@ def predictions(
     if nothing.any():
         table[BASIS] = np.where(nothing, "nothing known", "")
     return pd.DataFrame(table)
+
+
+def run_predictions(run: Run) -> pd.DataFrame:
+    """The predictions for the fitted graph, with a column `flagged` if the run has a threshold."""
+    table = predictions(run.classifier, split=run.split)
+    return table if run.flag is None else flagged(table, run.flag)
 
 
 def _labels_and_parts(graph: Graph, split: Split | None) -> tuple[np.ndarray, np.ndarray]:

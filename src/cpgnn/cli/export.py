@@ -1,0 +1,32 @@
+"""`cpgnn export`: the fitted graph with its predictions, for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cpgnn.cli import options as opt
+
+
+def export(
+    run: opt.Run,
+    to: Annotated[Literal["gexf", "graphml", "parquet"], typer.Option(help="Format to write.")],
+    out: Annotated[
+        Path, typer.Option(help="File ending in .gexf or .graphml; for Parquet, a new folder.")
+    ],
+    threads: opt.Threads = None,
+) -> None:
+    """Write the fitted graph with its predictions, for Gephi and other programs."""
+    from cpgnn.cli.progress import waiting
+    from cpgnn.run.export import check_export, export_run
+    from cpgnn.run.folder import load_run
+
+    check_export(out, to)
+    opt.use_threads(threads)
+    with waiting("writing the graph"):
+        fitted = load_run(run)
+        export_run(fitted, out, to)
+    graph = fitted.graph
+    print(f"{graph.num_nodes:,} nodes and {graph.num_edges:,} edges written to {out}")

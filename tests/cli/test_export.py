@@ -1,0 +1,61 @@
+"""`cpgnn export` from a run to files for other programs."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pandas as pd
+import pytest
+
+FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 40"
+
+
+@pytest.fixture
+def run(cpgnn, files):
+    done = cpgnn(*FIT.split(), "--out", "run")
+    assert done.code == 0, done.err
+    return files / "run"
+
+
+def test_writes_what_fit_predicted(cpgnn, run):
+    for to, out in (("gexf", "g.gexf"), ("graphml", "g.graphml"), ("parquet", "tables")):
+        done = cpgnn("export", "run", "--to", to, "--out", out)
+        assert (done.code, done.out) == (0, f"80 nodes and 160 edges written to {out}\n"), done.err
+    wanted = pd.read_parquet(run / "predictions.parquet").set_index("id")
+    nodes = pd.read_parquet("tables/nodes.parquet").set_index("id")
+    pd.testing.assert_frame_equal(nodes.drop(columns="probability"), wanted)
+    for read in (nx.read_gexf("g.gexf", version="1.3"), nx.read_graphml("g.graphml")):
+        assert nx.get_node_attributes(read, "class") == wanted["class"].to_dict()
+        assert nx.get_node_attributes(read, "p_buyer") == wanted["p_buyer"].to_dict()
+
+
+def test_predictions_are_not_fitted_to(cpgnn, run):
+    """The exported graph has the labels of the first fit, not its classes for all nodes."""
+    assert cpgnn("export", "run", "--to", "graphml", "--out", "g.graphml").code == 0
+    done = cpgnn("stats", "g.graphml")
+    assert "predictions of an earlier run were left out" in done.err
+    assert " 40 " in next(line for line in done.out.splitlines() if "labelled nodes" in line) + " "
+
+
+def test_errors_say_what_to_do(cpgnn, run):
+    for words, said in (
+        ("nowhere --to gexf --out g.gexf", "cpgnn fit"),
+        ("run --to gexf --out g.graphml", "must be '.gexf'"),
+        ("run --to parquet --out run", "must be new or empty"),
+        ("run --to dot --out g.dot", "'dot' is not one of"),
+        ("run --out g.gexf", "--to"),
+    ):
+        done = cpgnn("export", *words.split())
+        assert done.code == 2
+        assert said in done.err
+        assert "Traceback" not in done.err
+        assert not [path for path in run.parent.iterdir() if path.name.startswith(("g.", ".g"))]
+
+
+def test_a_control_character_is_refused_and_parquet_suggested(cpgnn, files):
+    for name in ("edges", "labels", "features"):
+        table = pd.read_csv(f"{name}.csv", dtype=dict.fromkeys(("source", "target", "id"), str))
+        table.replace({"000": "00\x01"}).to_parquet(f"{name}.parquet")
+    assert cpgnn(*FIT.replace(".csv", ".parquet").split(), "--out", "run").code == 0
+    done = cpgnn("export", "run", "--to", "gexf", "--out", "g.gexf")
+    said = "A node id must have only characters that XML allows. Got '00\\x01'. Rename it, or use"
+    assert (done.code, done.err) == (2, f"Error: {said} --to parquet.\n")

@@ -1,0 +1,229 @@
+"""The graph of a run for other programs: read back by them, and equal to what the run says."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from cpgnn import Graph, export_run, load_run, read_graph
+from cpgnn.errors import InputError
+from cpgnn.evaluation.thresholds import Goal
+from cpgnn.io import LoadedGraph
+from cpgnn.run.folder import fit_run, write_run
+from hostile import EVIL, NAMES, hostile_graph, quick_classifier
+
+ODD = [" tab\tand\nline", "\r\n<&>'\"]]>", "é 漢 😀", "007", "1e5"]
+
+
+def changed(loaded: LoadedGraph, ids: list[str]) -> LoadedGraph:
+    """The same graph with weights, some labels unknown, a lonely node, and these ids."""
+    graph = loaded.graph
+    A = graph.adjacency.tocoo()
+    once = A.row < A.col
+    weights = np.random.default_rng(0).lognormal(0, 3, once.sum())
+    n = graph.num_nodes + 1
+    labels = np.where(np.arange(n) % 3 == 0, -1, np.append(graph.labels, -1))
+    names = np.append(graph.node_ids, "alone")
+    names[10 : 10 + len(ids)] = ids
+    given = Graph.from_edges(
+        A.row[once],
+        A.col[once],
+        weights=weights,
+        num_nodes=n,
+        labels=labels,
+        class_names=graph.class_names,
+        features=np.vstack([graph.features, np.zeros((1, graph.num_features))]),
+        node_ids=names,
+    )
+    return LoadedGraph(given, None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run with a threshold on a graph with weights, hostile names and a node without edges."""
+    out = tmp_path_factory.mktemp("export") / "run"
+    loaded = changed(hostile_graph(60), ODD)
+    fit_run(loaded, quick_classifier(), out, positive=EVIL, goal=Goal("f1"))
+    return out
+
+
+@pytest.fixture(scope="module")
+def expected(folder):
+    """Each node's columns, from the file that `fit` wrote."""
+    table = pd.read_parquet(folder / "predictions.parquet")
+    table["probability"] = [row[f"p_{row['class']}"] for _, row in table.iterrows()]
+    assert {"flagged", "label", "split", "class", f"p_{EVIL}"} <= set(table)
+    assert set(NAMES) | set(ODD) < set(table["id"])
+    return table.set_index("id")
+
+
+def weights(graph: Graph) -> dict[frozenset[str], np.float32]:
+    A = graph.adjacency.tocoo()
+    ids = graph.node_ids.astype(str)
+    return {frozenset((ids[u], ids[v])): w for u, v, w in zip(*A.coords, A.data, strict=True)}
+
+
+def filled(values: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value != ""}
+
+
+@pytest.mark.parametrize("to", ["gexf", "graphml"])
+def test_another_program_reads_every_attribute(to, folder, expected, tmp_path):
+    run = load_run(folder)
+    out = export_run(run, tmp_path / f"graph.{to}", to)
+    read = nx.read_gexf(out, version="1.3") if to == "gexf" else nx.read_graphml(out)
+    assert not read.is_directed()
+    assert list(read) == list(expected.index)
+    for node, wanted in expected.to_dict("index").items():
+        given = dict(read.nodes[node])
+        if to == "gexf":  # there a label is what is shown, and ours has another name
+            assert given.pop("label") == node
+            given |= {"label": given.pop("known_label")} if "known_label" in given else {}
+        assert given == filled(wanted)
+    found = {frozenset((u, v)): np.float32(w) for u, v, w in read.edges(data="weight")}
+    assert found == weights(run.graph)
+    assert len(found) == read.number_of_edges() == run.graph.num_edges
+
+
+def test_gexf_is_of_version_1_3(folder, tmp_path):
+    root = ET.parse(export_run(load_run(folder), tmp_path / "graph.gexf", "gexf")).getroot()
+    assert root.tag == "{http://gexf.net/1.3}gexf"
+    assert root.get("version") == "1.3"
+    edges = root.findall(".//{*}edge")
+    assert len({edge.get("id") for edge in edges}) == len(edges)
+
+
+def test_parquet_is_two_tables(folder, expected, tmp_path):
+    run = load_run(folder)
+    out = export_run(run, tmp_path / "tables", "parquet")
+    assert sorted(path.name for path in out.iterdir()) == ["edges.parquet", "nodes.parquet"]
+    nodes = pq.read_table(out / "nodes.parquet").to_pandas().set_index("id")
+    pd.testing.assert_frame_equal(nodes[list(expected)], expected)
+    edges = pq.read_table(out / "edges.parquet").to_pylist()
+    found = {frozenset((e["source"], e["target"])): np.float32(e["weight"]) for e in edges}
+    assert found == weights(run.graph)
+    assert len(edges) == run.graph.num_edges
+
+
+def same_graph(loaded: LoadedGraph, folder) -> None:
+    """The nodes, edges and known labels of the run; its predictions nowhere."""
+    run = load_run(folder)
+    graph = loaded.graph
+    assert set(graph.node_ids) == set(run.graph.node_ids)
+    assert weights(graph) == weights(run.graph)
+    at = graph.positions(run.graph.node_ids)
+    names = [np.array([*of.class_names, ""], dtype=object)[of.labels] for of in (graph, run.graph)]
+    assert list(names[0][at]) == list(names[1])
+    assert (graph.labels < 0).any()
+    assert graph.features is None
+    for part in ("train", "val", "test"):
+        ids = graph.node_ids[loaded.split == part]
+        assert set(ids) == set(run.graph.node_ids[getattr(run.split, part)])
+
+
+def test_we_read_graphml_back_to_the_same_graph(folder, tmp_path):
+    out = export_run(load_run(folder), tmp_path / "graph.graphml", "graphml")
+    loaded = read_graph(out)
+    same_graph(loaded, folder)
+    assert list(loaded.graph.node_ids) == list(load_run(folder).graph.node_ids)
+    assert any("predictions of an earlier run" in notice for notice in loaded.graph.notices)
+
+
+def test_predictions_are_no_labels_after_another_program_wrote_them_again(folder, tmp_path):
+    out = export_run(load_run(folder), tmp_path / "graph.graphml", "graphml")
+    nx.write_graphml(nx.read_graphml(out), out)
+    same_graph(read_graph(out), folder)
+
+
+def test_a_class_of_ones_own_is_still_a_label(tmp_path):
+    """`class` with some columns of that kind, but not one for each class: not ours."""
+    graph = nx.Graph([("a", "b")])
+    graph.add_node("a", **{"class": "x", "probability": 0.5, "p_value": 0.1})
+    graph.add_node("b", **{"class": "y", "probability": 0.5, "p_value": 0.2})
+    nx.write_graphml(graph, tmp_path / "own.graphml")
+    read = read_graph(tmp_path / "own.graphml").graph
+    assert read.class_names == ("x", "y")
+    assert set(read.feature_names) == {"probability", "p_value"}
+
+
+def test_we_read_the_tables_back_to_the_same_graph(tmp_path):
+    loaded = changed(hostile_graph(60), ["007", "1e5"])  # ids of tables stand on one line
+    run = fit_run(loaded, quick_classifier(), tmp_path / "run")
+    out = export_run(run, tmp_path / "tables", "parquet")
+    read = read_graph(out / "edges.parquet", labels=out / "nodes.parquet", label="label")
+    same_graph(read, tmp_path / "run")
+
+
+def test_nothing_known_is_said(tmp_path):
+    loaded = changed(hostile_graph(60), [])
+    bare = LoadedGraph(replace(loaded.graph, features=None), None)
+    run = fit_run(bare, quick_classifier(), tmp_path / "run")
+    out = export_run(run, tmp_path / "graph.graphml", "graphml")
+    assert nx.get_node_attributes(nx.read_graphml(out), "basis") == {"alone": "nothing known"}
+
+
+@pytest.mark.parametrize("bad", ["bell\x07", "\x00", "\ufffe", "\x1b[2J"])
+def test_ids_that_xml_cannot_hold_are_refused_by_name(bad, folder, tmp_path):
+    run = load_run(folder)
+    ids = pd.Index([bad, *run.graph.node_ids[1:]])
+    run.classifier.graph_ = replace(run.graph, node_ids=ids)
+    for to in ("gexf", "graphml"):
+        with pytest.raises(InputError, match=r"A node id .* XML allows.*to='parquet'") as caught:
+            export_run(run, tmp_path / f"graph.{to}", to)
+        assert repr(bad) in str(caught.value)
+    assert not list(tmp_path.iterdir())
+    written = pq.read_table(export_run(run, tmp_path / "tables", "parquet") / "nodes.parquet")
+    assert written["id"][0].as_py() == bad
+
+
+def test_classes_that_xml_cannot_hold_are_refused_by_name(tmp_path):
+    loaded = hostile_graph(60)
+    named = replace(loaded.graph, class_names=("fine", "not\x02fine"))
+    run = fit_run(LoadedGraph(named, None), quick_classifier(), tmp_path / "run")
+    with pytest.raises(InputError, match=r"A class name .*not.x02fine"):
+        export_run(run, tmp_path / "graph.gexf", "gexf")
+
+
+def test_a_run_without_its_graph_says_what_to_do(folder, tmp_path):
+    write_run(load_run(folder), tmp_path / "part", {}, with_graph=False)
+    with pytest.raises(InputError, match=r"have the graph .* Got none\. .*spark predict"):
+        export_run(load_run(tmp_path / "part"), tmp_path / "graph.gexf", "gexf")
+    assert not (tmp_path / "graph.gexf").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "to", "words"),
+    [
+        ("graph.xml", "gexf", "must be '.gexf'. Got '.xml'"),
+        ("graph", "graphml", "must be '.graphml'. Got 'graph'"),
+        ("full", "parquet", "must be new or empty"),
+        ("full.gexf", "gexf", "must be a file"),
+        ("none/graph.gexf", "gexf", "Cannot write here"),
+        ("graph.dot", "dot", "'to' must be 'gexf', 'graphml' or 'parquet'. Got 'dot'"),
+    ],
+)
+def test_wrong_places_are_refused(out, to, words, folder, tmp_path):
+    for name in ("full", "full.gexf"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    with pytest.raises(InputError) as caught:
+        export_run(load_run(folder), tmp_path / out, to)
+    assert words in str(caught.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "full.gexf"]
+
+
+def test_a_file_that_fails_midway_leaves_nothing(folder, tmp_path, monkeypatch):
+    def failing(self):
+        yield '"a"', '"b"', "1.0"
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("cpgnn.run.export._Tables.edge_cells", failing)
+    with pytest.raises(OSError, match="disk is full"):
+        export_run(load_run(folder), tmp_path / "graph.gexf", "gexf")
+    assert not list(tmp_path.iterdir())
