@@ -30,6 +30,7 @@ from cpgnn.engine.loop import (
 )
 from cpgnn.engine.scores import Score, validation_score
 from cpgnn.engine.target import Target, cross_entropy
+from cpgnn.engine.text import count
 from cpgnn.engine.threads import threads_for
 from cpgnn.errors import BeliefOverflowError, Message, advise, must_be
 from cpgnn.graph import Graph
@@ -243,7 +244,7 @@ def _overflow(model: CPGNN, target: Target, epoch: Epoch) -> BeliefOverflowError
     return BeliefOverflowError(
         Message(
             f"Beliefs grew beyond what {str(model.H_bar.dtype)[6:]} can tell apart after "
-            f"{epoch.epoch} epochs of propagation with K = {model.num_layers}: each layer "
+            f"{count(epoch.epoch, 'epoch')} of propagation with K = {model.num_layers}: each layer "
             f"multiplies them by up to {growth}, which must stay near 1 for many layers. ",
             advise("Try {}, or fewer layers.", normalization=("sym", "row")),
         )

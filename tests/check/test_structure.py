@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cpgnn import Graph
-from cpgnn.check.structure import edge_rows, parts
+from cpgnn.check.structure import edge_rows, parts, weights
 
 
 def codes(findings):
@@ -93,3 +93,14 @@ def test_components_as_networkx_counts_them(seed):
 def test_one_component_is_fine():
     graph = Graph.from_edges([0, 1], [1, 2], labels=[0, 1, -1])
     assert not [*parts(graph)]
+
+
+def test_large_weights_are_a_risk_in_whatever_unit():
+    ring = np.arange(4), (np.arange(4) + 1) % 4
+    euros = np.array([0.5, 1.0, 2.0, 3.0])
+    assert not list(weights(Graph.from_edges(*ring)))
+    assert not list(weights(Graph.from_edges(*ring, weights=euros)))
+    (found,) = weights(Graph.from_edges(*ring, weights=100 * euros, node_ids=list("abcd")))
+    assert (found.code, found.severity, found.count) == ("large-weights", "risk", 4)
+    assert "162 on average and up to 300" in found.detail
+    assert found.nodes[0] == "d"  # 2 + 3 of its edges

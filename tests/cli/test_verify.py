@@ -15,4 +15,7 @@ def test_verify(cpgnn, files):
     assert done.code == 2
     assert "changed: history.csv\nmissing: predictions.csv\n" in done.out
     assert "1 changed and 1 missing" in done.err
-    assert cpgnn("verify", "nowhere").code == 2
+    done = cpgnn("verify", "nowhere")
+    assert (done.code, "no folder" in done.err) == (2, True)
+    (files / "run/manifest.json").unlink()
+    assert "Got none. Early runs" in cpgnn("verify", "run").err

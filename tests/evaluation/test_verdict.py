@@ -114,7 +114,7 @@ def test_chance_and_few_positives():
     P, labels = ranked(6.0, positives=4)
     made = judge(evaluate(P, labels, NAMES, positive=0))
     assert made.word == "unclear"
-    assert "only 4 nodes are “fraud”" in made.headline
+    assert "held-out nodes, only 4 of them are “fraud”" in made.headline
 
 
 def test_what_the_threshold_finds_is_said():

@@ -115,3 +115,11 @@ def test_what_does_not_fit_is_refused(later, message):
 def test_a_featureless_fit_takes_no_features():
     with pytest.raises(InputError, match="be without features, as in the fit"):
         extended(graph(FIRST, "abcd", features=False), graph(LATER, "abdef"))
+
+
+def test_later_edges_without_weights_are_announced_where_the_fit_has_some():
+    fitted = graph(FIRST, "abcd", [200.0, 300.0, 400.0])
+    bare = extended(fitted, graph([("d", "e")], "de")).notices
+    assert any("each counts 1; in the fit an edge weighs 300 on average" in n for n in bare)
+    weighed = extended(fitted, graph([("d", "e")], "de", [5.0])).notices
+    assert not any("--weight" in n for n in weighed)

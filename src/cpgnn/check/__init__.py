@@ -16,7 +16,7 @@ from cpgnn.check.independence import Independence
 from cpgnn.check.labels import left_out, rare_positive
 from cpgnn.check.names import class_names, similar_ids
 from cpgnn.check.sampling import unlike_the_rest
-from cpgnn.check.structure import edge_rows, parts
+from cpgnn.check.structure import edge_rows, parts, weights
 from cpgnn.check.twins import repeated_nodes
 from cpgnn.graph import Graph
 from cpgnn.homophily import (
@@ -117,6 +117,7 @@ def find(
     found = (
         () if rows is None else edge_rows(graph, rows),
         counted(Stats.of(graph), graph),
+        weights(graph),
         parts(graph),
         similar_ids(graph),
         class_names(graph),

@@ -11,6 +11,9 @@ from cpgnn.check.finding import Finding, named
 from cpgnn.engine.text import count
 from cpgnn.graph import Graph
 
+LARGE = 10
+"""A mean weight from which on weights are called large."""
+
 
 def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
     """Repeated rows, and edges given in one direction where others are given in both.
@@ -57,6 +60,24 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
             one_way,
             named(graph, odd[0]),
         )
+
+
+def weights(graph: Graph) -> Iterator[Finding]:
+    """Weights so large that propagation, which multiplies by them, may overflow."""
+    A = graph.adjacency
+    if not graph.is_weighted or not A.nnz or (mean := float(A.data.mean())) < LARGE:
+        return
+    yield Finding(
+        "risk",
+        "large-weights",
+        "The edge weights are large",
+        f"They are {mean:,.0f} on average and up to {A.data.max():,.0f}. Each layer multiplies by "
+        "them: training may overflow, and probabilities may be far too sure.",
+        "Use weights near 1 (amounts divided by their mean, or logarithms of them), or try "
+        "--normalization sym.",
+        graph.num_edges,
+        named(graph, np.argsort(-A.sum(axis=1), kind="stable")),
+    )
 
 
 def parts(graph: Graph) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ import typer
 def verify(
     run: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' wrote.")],
 ) -> None:
-    """Check that no file of a run was changed or lost since it was written."""
+    """Check that no file of a run was changed or lost."""
     from cpgnn.engine.text import count
     from cpgnn.errors import must_be
     from cpgnn.run.manifest import verify_run

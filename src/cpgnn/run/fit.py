@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from cpgnn.check.finding import Finding
-from cpgnn.check.structure import edge_rows
+from cpgnn.check.structure import edge_rows, weights
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.engine.loop import Begin
@@ -45,7 +45,7 @@ def train_run(
     graph = loaded.graph
     edge_findings: tuple[Finding, ...] = ()
     if loaded.rows is not None and loaded.rows.shape[1] <= MOST_ROWS:
-        edge_findings = tuple(edge_rows(graph, loaded.rows))
+        edge_findings = (*edge_rows(graph, loaded.rows), *weights(graph))
     split = choose_split(loaded, test=test, validation=classifier.validation, seed=classifier.seed)
     target = _positive_class(graph, positive)
     if goal is not None:

@@ -80,6 +80,12 @@ def extended(
         )
     if filled:
         notices.append(f"{count(filled, 'new node')} without features got the medians of the fit.")
+    if fitted.is_weighted and not later.is_weighted and later.num_edges:
+        notices.append(
+            "The later edges have no weights, so each counts 1; in the fit an edge weighs "
+            f"{one.data.mean():.3g} on average. If a column holds the weights, name it with "
+            "--weight."
+        )
     again = later.num_edges - added
     if fitted.is_weighted and again:
         notices.append(

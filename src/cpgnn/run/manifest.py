@@ -44,8 +44,10 @@ def write_manifest(folder: Path) -> None:
 def verify_run(folder: Path | str) -> Verified:
     """Compares every file of a run with its manifest."""
     folder = Path(folder)
+    if not folder.is_dir():
+        raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", "no folder")
     if not (folder / MANIFEST).is_file():
-        hint = "Runs of cpgnn 0.1 have none."
+        hint = "Early runs of cpgnn have none; fit again."
         raise must_be(f"{folder}", f"be a run with a {MANIFEST}", "none", hint)
     files = read_record(ManifestRecord, folder / MANIFEST).files
     here = _listed(folder)

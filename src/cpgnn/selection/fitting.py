@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from torch import nn
 
 from cpgnn.engine.loop import Begin, Training
-from cpgnn.errors import must_be
+from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN, Architecture
 from cpgnn.selection.auto import Trial, candidates, choose, has_few
@@ -78,8 +79,9 @@ class Fitting:
                 device=self.device,
                 begin=lambda entry, epochs: self.begin(f"trying {entry}", epochs),
             )
-            best = trials[0].architecture
-        model, record = self._trained(self._built(best, graph), graph, split, str(best))
+        model, record, best = self._first_trained(
+            [trial.architecture for trial in trials] or [best], graph, split
+        )
         again = 0
         if prior == "auto" and self._suits_self_training(graph, split):
             model, record, again = self_trained(
@@ -94,6 +96,16 @@ class Fitting:
             )
             model.num_layers = record.num_layers
         return Fitted(model, record, best, tuple(trials), again)
+
+    def _first_trained(
+        self, entries: list[Architecture], graph: Graph, split: Split
+    ) -> tuple[CPGNN, Training, Architecture]:
+        """The first of these whose beliefs stay finite on the full budget; trials are shorter."""
+        for entry in entries[:-1]:
+            with suppress(BeliefOverflowError):
+                return *self._trained(self._built(entry, graph), graph, split, str(entry)), entry
+        last = entries[-1]
+        return *self._trained(self._built(last, graph), graph, split, str(last)), last
 
     def _built(self, architecture: Architecture, graph: Graph) -> CPGNN:
         return architecture.build(graph, seed=self.seed, device=self.device)
