@@ -11,6 +11,7 @@ from torch import nn
 
 from cpgnn import CPGNN, Architecture, CPGNNClassifier, Explanation, Graph, explain
 from cpgnn.errors import InputError
+from cpgnn.explanation.contributions import edge_share
 from cpgnn.synthetic import generate_graph, mixhop_compatibility
 from toys import planted, random_model, toy
 
@@ -164,6 +165,17 @@ def test_edge_share_is_a_mean_of_edge_frequency_rows(fitted):
     assert made.edge_share.sum() == pytest.approx(1)
     # The share of all edges that lead to a class is what one step of F keeps: π F = π.
     np.testing.assert_allclose(made.edge_share @ made.edge_frequency, made.edge_share, atol=1e-9)
+
+
+def test_edge_share_agrees_with_the_edges_of_every_class():
+    """Probabilities that are far off (30 % fraud, say) do not make it contradict its own table."""
+    ends = np.array([0.3, 0.7])
+    share = edge_share(ends, np.array([[0.0, 1.0], [0.1, 0.9]]))
+    np.testing.assert_allclose(share, [1 / 11, 10 / 11])  # by hand: s_0 = 0.1 s_1
+    np.testing.assert_allclose(edge_share(ends, np.eye(2)[::-1]), [0.5, 0.5])
+    np.testing.assert_allclose(edge_share(ends, np.eye(2)), ends)  # no edge between them
+    np.testing.assert_allclose(edge_share(ends, np.full((2, 2), np.nan)), ends)
+    assert np.isnan(edge_share(np.zeros(2), np.eye(2))).all()
 
 
 def test_what_cannot_be_explained(fitted):

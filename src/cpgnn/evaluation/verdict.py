@@ -84,7 +84,9 @@ def _judge_ranking(
     facts = (_ranking(test), *_flagged(flag, blind), _accuracy_says_little(test))
     if ap.n < FEWEST_POSITIVES:
         are = "of them is" if ap.n == 1 else "of them are"
-        headline = f"Too few nodes to tell: {measured(test, short=True)}, only {ap.n:,} {are} {name}."
+        headline = (
+            f"Too few nodes to tell: {measured(test, short=True)}, only {ap.n:,} {are} {name}."
+        )
         return Verdict("unclear", headline, facts)
     if ap.low <= chance.high:
         headline = f"Do not rely on this ranking: it finds {name} not clearly better than chance."

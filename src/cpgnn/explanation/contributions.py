@@ -63,13 +63,31 @@ def explain(
         used_for=given.used_for[where],
         neighbour_labels=given.labels[walks.neighbours],
         edge_frequency=given.edge_frequency,
-        edge_share=ends / ends.sum() if ends.sum() else np.full(len(ends), np.nan),
+        edge_share=edge_share(ends, given.edge_frequency),
         weighted=given.graph.is_weighted,
         prior_kind=getattr(network.prior, "kind", "custom"),
         num_layers=network.num_layers,
         normalization=network.normalization,
         nothing_known=None if given.nothing_known is None else given.nothing_known[where],
     )
+
+
+def edge_share(ends: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """Of all edges, the share that leads to each class: the s with s F = s, a mean of F's rows.
+
+    `ends` [c], the expected edge ends of each class, is where the search begins. It decides alone
+    where F [c, c] is not known, and between the classes that no edge joins.
+    """
+    if not ends.sum():
+        return np.full(len(ends), np.nan)
+    share = ends / ends.sum()
+    if np.isnan(F).any():
+        return share
+    M = (np.eye(len(F)) + F) / 2  # lazy, so that its powers converge where F's alternate
+    for _ in range(50):
+        M = M @ M
+        M /= M.sum(axis=1, keepdims=True)
+    return np.asarray(share @ M)
 
 
 @dataclass(frozen=True, eq=False)
