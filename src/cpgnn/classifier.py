@@ -54,22 +54,22 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prior : "auto", "mlp", "cheby", "link", or a function (graph, seed) -> nn.Module
         The prior belief estimator. "auto" chooses it, and `num_layers`, by validation score.
     num_layers : int, optional
-        K, the layers of propagation; None leaves it to the validation score.
+        K, the layers of propagation; None: chosen by validation score.
     preset : "default", "paper" or "authors"
     hidden, dropout, normalization : see `Architecture`
     epochs, pretrain_epochs, select_by, class_weight : override the preset, see `Settings`
     positive : the name of a class, optional
-        Whose average precision chooses with select_by="average_precision".
+        The class whose average precision chooses with select_by="average_precision".
     validation : float
-        Share of the labelled nodes that choose the epoch, where `fit` is given no split.
+        Share of the labelled nodes used to choose the epoch, if `fit` is given no split.
     calibrate : bool
-        Keep some validation nodes (`calibration_nodes`) from the choice of the epoch and set the
-        temperature of `predict_proba` with them.
+        Set aside some validation nodes (`calibration_nodes`) for the temperature of
+        `predict_proba`; they do not help choose the epoch.
     self_training : bool
-        With prior="auto" and few labels: train the chosen model a second time, with the surest half
-        of its predictions of every class as labels beside the known ones.
+        With prior="auto" and few labels: train the chosen model a second time, with the most
+        confident half of its predictions for every class as extra labels.
     seed : int
-        Everything random comes from it: the split, the weights, dropout.
+        Seed of everything random: the split, the weights, dropout.
     device : str
         Where to train, e.g. "cuda".
 
@@ -78,18 +78,18 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : class names; columns of `predict_proba`
     compatibility_ : Ĥ [c, c], doubly stochastic: what propagation learned to multiply with
     initial_compatibility_ : the estimate it started from
-    edge_frequency_ : [c, c], "of the edges of class i, this share leads to class j"
+    edge_frequency_ : [c, c], the share of class i's edges that lead to class j
     edge_frequency_interval_ : `EdgeFrequency`, the same with 90 % intervals and its evidence
     class_shares_ : share of every class among the training labels, [c]
     temperature_ : T, what logits are divided by in `predict_proba`; 1 if not calibrated
     calibration_ : the nodes that set it; none if there were too few, or `calibrate` is off
     num_layers_ : layers in use; 0 when the prior alone was best on the validation nodes
     architecture_, model_, scaler_, settings_, split_, graph_ : what was fitted, and on what
-    history_ : DataFrame, one row an epoch
+    history_ : DataFrame, one row per epoch
     H_bars_ : H̄ at every tenth epoch of the second phase (not kept by `save`)
-    feature_names_in_ : names of the features, where the graph had some; later graphs are matched
-    self_trained_ : how many predictions served as labels in a second training; 0: there was none
-    trials_ : DataFrame of the candidates, the best first: `score` of the best epoch, `mean` of all
+    feature_names_in_ : names of the features, if there were any; later graphs are matched by them
+    self_trained_ : how many predictions served as labels in a second training; 0 if there was none
+    trials_ : DataFrame of the candidates, best first: `score` of the best epoch, `mean` of all
     validation_score_ : score of the kept epoch
     """
 
@@ -144,10 +144,10 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scaler: FeatureScaler | None = None,
         begin: Begin | None = None,
     ) -> CPGNNClassifier:
-        """Learns from the labels of the graph, or from `y` (one label a node, or a Series indexed
+        """Learns from the labels of the graph, or from `y` (one label per node, or a Series indexed
         by node id; -1, None or NaN: unknown). With a `split`, only its training and validation
-        labels are looked at. A `scaler` is given where the graph is a part of a larger one, whose
-        features it fits."""
+        labels are used. Pass a `scaler` if the graph is part of a larger one whose features it was
+        fitted to."""
         graph = as_graph(graph)
         if y is not None:
             graph = graph.with_labels(y)
@@ -251,7 +251,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def edge_frequency_interval(
         self, confidence: float = CONFIDENCE, *, seed: int = 0
     ) -> EdgeFrequency:
-        """`edge_frequency_` with intervals at another confidence; nothing is trained."""
+        """`edge_frequency_` with intervals at another confidence; nothing is retrained."""
         own = self.prediction()
         return edge_frequency_interval(
             own.graph.adjacency,
@@ -359,6 +359,6 @@ def _check_classes(graph: Graph, split: Split) -> None:
     if len(present) < 2:
         names = [graph.class_names[i] for i in present]
         raise InputError(
-            f"The training labels must show at least two classes. Got {names or 'no label'}. "
+            f"The training labels must include at least two classes. Got {names or 'no label'}. "
             "Label some nodes of another class."
         )

@@ -58,7 +58,7 @@ def sinkhorn_knopp(
     if residual > 1e-6:
         warnings.warn(
             f"Sinkhorn stopped after {rounds} rounds with column sums off by {residual:.1e}: "
-            "zeros in the matrix leave it no doubly stochastic form nearby.",
+            "because of its zeros, no doubly stochastic matrix is close to it.",
             NumericalNotice,
             stacklevel=2,
         )

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class Graph:
     """An undirected graph with optional features and partly known labels.
 
-    Build it with `from_edges`, `from_pandas`, `from_scipy`, `from_networkx` or `from_pyg`;
-    those settle duplicates, directions and self-loops. Shapes: n nodes, F features, c classes.
+    Build it with `from_edges`, `from_pandas`, `from_scipy`, `from_networkx` or `from_pyg`; they
+    handle duplicates, directions and self-loops. Shapes: n nodes, F features, c classes.
     """
 
     adjacency: sp.csr_array
@@ -53,15 +53,15 @@ class Graph:
     labels: np.ndarray
     """y, [n]: index into `class_names`, -1 = unknown."""
     node_ids: pd.Index
-    """The owner's name of every node."""
+    """The name of every node."""
     class_names: tuple[Hashable, ...]
-    """The owner's name of every class."""
+    """The name of every class."""
     self_loops: np.ndarray
     """Nodes whose self-loops were set aside; A never has them."""
     notices: tuple[str, ...] = ()
-    """What was changed on the way in, one sentence each."""
+    """What was changed when the graph was built, one sentence each."""
     feature_names: tuple[str, ...] | None = None
-    """The owner's name of every feature; None: features count by position."""
+    """The name of every feature; None if features are matched by position."""
 
     def __post_init__(self) -> None:
         n, c, X, names = self.num_nodes, self.num_classes, self.features, self.feature_names
@@ -148,7 +148,7 @@ class Graph:
     def with_features(self, features: np.ndarray | sp.sparray | None) -> Graph:
         """The same graph with other features, or None for none.
 
-        They keep the names of the old ones if there are as many.
+        They keep the old names if their number is the same.
         """
         X = as_features(features)
         same = X is not None and X.shape[1] == self.num_features
@@ -157,7 +157,7 @@ class Graph:
     def with_labels(self, labels: Any, class_names: Sequence[Hashable] | None = None) -> Graph:
         """The same graph with other labels: class indices with `class_names`, else values.
 
-        A Series whose index holds node ids is matched by them; nodes it leaves out are unknown.
+        A Series indexed by node id is matched by id; nodes it does not list become unknown.
         """
         if isinstance(labels, pd.Series):
             labels = by_node(labels, self.node_ids)
@@ -206,10 +206,10 @@ class Graph:
     ) -> Graph:
         """A graph from node positions 0 … n-1: one pair for each edge, in either direction or both.
 
-        Without weights, rows that repeat an edge collapse to one. With weights, all rows that
-        join u and v, in either direction, add up. Self-loops are set aside. Each of these is
-        counted in `Graph.notices` and in a `GraphNotice` warning. `self_loops` names nodes whose
-        self-loops were already taken out of the rows.
+        Without weights, repeated edges count once. With weights, all rows that join u and v, in
+        either direction, add up. Self-loops are set aside. `Graph.notices` and a `GraphNotice`
+        warning count each of these. `self_loops` lists nodes whose self-loops were already removed
+        from the rows.
         """
         source, target = as_positions("'source'", source), as_positions("'target'", target)
         if source.shape != target.shape:
@@ -239,8 +239,9 @@ class Graph:
     def from_scipy(cls, adjacency: Any, **rest: Any) -> Graph:
         """A graph from a scipy matrix [n, n].
 
-        A matrix that is symmetric (but for rounding) is taken as it is. Any other is read as a
-        list of edges, one for each stored entry, as in `from_edges`; all ones mean no weights.
+        A matrix that is symmetric (up to rounding) is used as it is. Any other is read as a list of
+        edges, one for each stored entry, as in `from_edges`. If all entries are 1, there are no
+        weights.
         """
         A = sp.coo_array(adjacency)
         if A.shape[0] != A.shape[1]:
@@ -309,7 +310,7 @@ class Graph:
         weight: str | None = "weight",
         features: str | None = None,
     ) -> Graph:
-        """A graph from NetworkX; node attribute `label`, edge attribute `weight` where present.
+        """A graph from NetworkX; reads the node attribute `label` and the edge attribute `weight`.
 
         `features` names a node attribute that holds one vector for each node.
         """

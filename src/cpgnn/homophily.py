@@ -72,7 +72,8 @@ def _loops_per_class(graph: Graph) -> np.ndarray:
 def node_homophily(graph: Graph) -> float:
     """Mean over labelled nodes of the share of their labelled neighbours that have their class.
 
-    Shares are by weight; nodes without a labelled neighbour do not count. NaN without any.
+    Shares are by weight; nodes without a labelled neighbour do not count. NaN if there are no
+    others.
     """
     Y = one_hot(graph.labels, graph.num_classes)
     N = graph.adjacency.astype(np.float64) @ Y
@@ -85,8 +86,8 @@ def node_homophily(graph: Graph) -> float:
 def adjusted_homophily(graph: Graph) -> float:
     """(h - Σ p_k²) / (1 - Σ p_k²), p_k the share of edge ends in class k.
 
-    0 where edges ignore the classes, 1 where they never leave one; comparable between graphs with
-    different numbers and sizes of classes. NaN where all edge ends are in one class.
+    0 if edges ignore the classes, 1 if they always stay within one. Comparable between graphs with
+    different numbers and sizes of classes. NaN if all edge ends are in one class.
     """
     C = class_edge_counts(graph)
     if not C.sum():
@@ -98,10 +99,10 @@ def adjusted_homophily(graph: Graph) -> float:
 
 
 def label_informativeness(graph: Graph) -> float:
-    """I(y_u; y_v) / H(y_u) over the ends u, v of a random edge: what a neighbour's class tells.
+    """I(y_u; y_v) / H(y_u) over the ends u, v of a random edge: how much a neighbour's class tells.
 
-    0: nothing. 1: the neighbour's class determines the node's, be it the same or another. NaN
-    where all edge ends are in one class.
+    0: nothing. 1: the neighbour's class determines the node's, the same or another. NaN if all edge
+    ends are in one class.
     """
     C = class_edge_counts(graph)
     if not C.sum():

@@ -28,7 +28,7 @@ class CPGNN(nn.Module):
 
     `prior` is any module with `forward(graph) -> logits` [n, c]. `H_bar` [c, c] may be given
     (centred; `initial_H_bar(H)` centres a known H) and frozen with `train_H=False`; otherwise
-    training initialises it. With `num_layers=0` the model is its prior, logits and all.
+    training initialises it. With `num_layers=0` the model's logits are those of its prior.
     `normalization` replaces A by D^-½AD^-½ ("sym") or D^-1A ("row").
     """
 

@@ -24,7 +24,7 @@ GAUSSIAN_SEPARATION = 2.5
 
 
 class Labelled(Protocol):
-    """Anything with features [n, F] and class indices [n] (-1 = unknown): a `Graph`, say."""
+    """Anything with features [n, F] and class indices [n] (-1 = unknown), such as a `Graph`."""
 
     @property
     def features(self) -> np.ndarray | sp.csr_array | None: ...
@@ -128,25 +128,27 @@ def gaussian_reference(
 def ogbn_products_reference(root: str | os.PathLike[str]) -> Reference:
     """ogbn-products (2,449,029 products, 47 classes, 100 features), the paper's reference.
 
-    Needs ``pip install "cpgnn[ogb]"``. If the data set is not under `root` yet, `ogb` asks on the
+    Needs ``pip install "cpgnn[ogb]"``. If the data set is not under `root` yet, `ogb` asks in the
     terminal and downloads 1.4 GB.
     """
     try:
         from ogb.nodeproppred import NodePropPredDataset
     except ImportError:
         raise InputError(
-            "The ogbn-products reference needs the 'ogb' package. Got none. "
+            "The ogbn-products reference needs the package ogb, which is not installed. "
             'Try: pip install "cpgnn[ogb]".'
         ) from None
     try:
         dataset = NodePropPredDataset(name="ogbn-products", root=os.fspath(root))
     except (OSError, EOFError, SystemExit) as error:  # no net, nobody to answer, or a no
         got = f"{type(error).__name__}: {error}"
-        hint = "Run it once on a terminal with access to the net."
-        raise must_be(f"ogbn-products under '{os.fspath(root)}'", "be there", got, hint) from None
+        hint = "Run it once in a terminal with network access."
+        raise must_be(
+            f"ogbn-products under '{os.fspath(root)}'", "be available", got, hint
+        ) from None
     except pickle.UnpicklingError as error:  # github.com/snap-stanford/ogb/pull/507
         raise InputError(
-            f"ogb cannot read back what it has stored under '{os.fspath(root)}': it does not know "
+            f"ogb cannot read the files it stored under '{os.fspath(root)}': it does not support "
             "torch ≥ 2.6. If the files there are from ogb itself, set the environment variable "
             "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1 for this run."
         ) from error

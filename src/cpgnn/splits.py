@@ -37,8 +37,8 @@ def stratified_split(
 ) -> Split:
     """A share of every class for test, a share of the rest for validation, the rest for training.
 
-    Shares are rounded to the nearest node; every class keeps at least one training node, and
-    gives at least one to validation where it has two.
+    Shares are rounded to the nearest node; every class keeps at least one training node and, if it
+    has two nodes, at least one validation node.
     """
     check_share("validation", validation)
     check_share("test", test)
@@ -66,7 +66,7 @@ def check_share(parameter: str, share: float) -> None:
 def per_class_split(
     labels: np.ndarray, *, train: float = 0.1, test: float = 0.8, seed: int = 0
 ) -> Split:
-    """The paper's splits: of every class ⌊train·n_c⌋ nodes, ⌊test·n_c⌋, and the rest validates."""
+    """The paper's splits: of every class ⌊train·n_c⌋ nodes, ⌊test·n_c⌋, the rest for validation."""
     check_share("train", train)
     check_share("test", test)
     if train + test > 1 + 1e-9:

@@ -74,14 +74,14 @@ def generate_graph(
     """A graph by preferential attachment that follows H (Algorithm 1), all nodes labelled.
 
     After n_0 bootstrap nodes, node v joins m nodes u, drawn one by one without replacement with
-    probability ∝ H[y_v, y_u] · d[u], where d[u] is the degree of u before v came.
+    probability ∝ H[y_v, y_u] · d[u], where d[u] is the degree of u before v was added.
 
     Arguments:
         class_sizes: N, nodes in each of the c classes; n is their sum.
         compatibility: H, [c, c], entries in [0, 1], rows sum to 1. Classes with H = 0 never meet,
             except in the chain of bootstrap="paper".
         num_bootstrap: n_0, nodes to begin with, max(2, m) ≤ n_0 < n.
-        edges_per_node: m, edges that each later node brings.
+        edges_per_node: m, edges added with each later node.
         seed: the same seed gives the same graph; the edges do not depend on `reference`.
         bootstrap: "paper" shuffles all labels and joins the n_0 nodes in a chain:
             n_0 − 1 + m·(n − n_0) edges. "authors" does what the authors' code does: the first m·c
@@ -95,8 +95,8 @@ def generate_graph(
             (`inject_features`); None makes a featureless graph.
 
     A node that can reach fewer than m nodes is joined to all of them, and a `GraphNotice` counts
-    such nodes. That takes zeros in H: with bootstrap="paper" and h = 1, a class that has fewer
-    than m of the n_0 nodes begins with fewer edges, and one that has none never finds any.
+    such nodes. This only happens with zeros in H: with bootstrap="paper" and h = 1, a class with
+    fewer than m of the n_0 nodes starts with fewer edges, and one with none of them never gets any.
     """
     sizes = as_class_sizes(class_sizes)
     H = _as_compatibility(compatibility, len(sizes))
@@ -144,7 +144,7 @@ def _with_notice(graph: Graph, counts: np.ndarray, m: int) -> Graph:
         return graph
     notice = (
         f"{short:,} of {graph.num_nodes:,} nodes could reach fewer than {m} compatible nodes and "
-        f"joined all of them; {alone:,} of these found none."
+        f"were joined to all of them; {alone:,} of these could reach none."
     )
     warnings.warn(notice, GraphNotice, stacklevel=3)
     return replace(graph, notices=(*graph.notices, notice))

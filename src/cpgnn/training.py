@@ -80,10 +80,10 @@ def train(
 ) -> Training:
     """Pretrains the prior, initialises H̄, trains both end to end; keeps the best validation epoch.
 
-    The graph's features are taken as they are (scale them with `FeatureScaler` first). The model
-    is left with the weights of the kept epoch; where that is one of the first phase, the prior
-    alone was best and `num_layers` of what is returned is 0: set the model's to it. The same seed
-    gives the same weights on the same machine.
+    The graph's features are used as they are (scale them with `FeatureScaler` first). The model
+    ends up with the weights of the best epoch. If that epoch is in the first phase, the prior alone
+    was best and the returned `num_layers` is 0: set the model's to it. The same seed gives the same
+    weights on the same machine.
     """
     settings = settings or Settings()
     target = Target.of(model.view(graph), split, settings.class_weight)

@@ -39,7 +39,7 @@ def test_findings_and_their_exit_code(cpgnn, files):
     codes = {finding["code"]: finding for finding in report["findings"]}
     assert codes["repeated-edges"]["count"] == 3
     assert codes["placeholder-class"]["nodes"][0] == "000"
-    assert report["not_compared"] == "it was not asked for"
+    assert report["not_compared"] == "it was turned off"
 
     done = cpgnn(*command, "--format", "json", "--unlabelled", "?")
     assert "placeholder-class" not in done.out

@@ -209,7 +209,7 @@ def test_no_better_than_the_largest_class(cpgnn, files):
     labels = pd.read_csv("labels.csv", dtype=str)
     labels["label"] = np.where(rng.random(40) < 0.15, "rare", "usual")
     labels.to_csv("labels.csv", index=False)
-    assert "no better than always naming the largest class" in fit(cpgnn, "--out", "run").out
+    assert "no better than always predicting the largest class" in fit(cpgnn, "--out", "run").out
 
 
 def test_a_model_that_cannot_predict_later_nodes_says_so(cpgnn, files):

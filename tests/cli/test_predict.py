@@ -97,7 +97,7 @@ def test_features_are_matched_by_name(cpgnn, files, kind):
         np.savez("other.npz", features=X, feature_names=names, node_ids=ids)
     done = predict(cpgnn, f"other.{kind}")
     assert done.code == 0, done.err
-    assert "does not know 'shoe'; not used" in done.err
+    assert "was not fitted with 'shoe'; not used" in done.err
     assert (files / "out.csv").read_bytes() == expected
 
 

@@ -87,7 +87,7 @@ def overlapping(arrays):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (no_val, "Split masks must be there as train_masks, val_masks, test_masks"),
+        (no_val, "Split masks must be present as train_masks, val_masks, test_masks"),
         (short, r"'test_masks' must be true or false for each of 30 nodes"),
         (counts, "'train_masks' must be true or false"),
         (overlapping, "toy.npz: The parts of a split must not share nodes"),

@@ -212,7 +212,9 @@ def test_not_found(publish, at, site, cache):
     (site / files[3]).unlink()
     with serving(site) as address:
         at("texas", address)
-        with pytest.raises(DownloadError, match=f"{files[3]}: The download must be there. Got 404"):
+        with pytest.raises(
+            DownloadError, match=f"{files[3]}: The download must be available. Got 404"
+        ):
             load_dataset("texas", cache=cache)
     assert is_empty(cache)
 

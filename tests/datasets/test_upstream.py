@@ -23,7 +23,7 @@ from upstream import features_of, toy_arrays, write_geom_gcn, write_planetoid, w
 @pytest.mark.parametrize(
     ("file", "line", "message"),
     [
-        (EDGES, "3", "line 2: A row must have 2 cells, as the others. Got 1"),
+        (EDGES, "3", "line 2: A row must have 2 cells, like the others. Got 1"),
         (EDGES, "3\tfour", "be as published. Got ValueError: .*'four'"),
         (NODES, "{id}\t1,0,x\t0", "be as published. Got ValueError"),
         (NODES, "{id}\t1,0\t0", "be as published. Got ValueError"),
@@ -120,7 +120,7 @@ class Evil:
 def test_a_pickle_that_would_run_something_is_refused(protocol, tmp_path, capsys):
     write_planetoid(tmp_path, "cora", toy_arrays(n=560, splits=2))
     (tmp_path / "ind.cora.tx").write_bytes(pickle.dumps([1, Evil()], protocol=protocol))
-    with pytest.raises(InputError, match="name nothing but arrays and lists"):
+    with pytest.raises(InputError, match="contain nothing but arrays and lists"):
         parse_planetoid(tmp_path)
     assert capsys.readouterr().out == ""
 

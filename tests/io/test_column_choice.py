@@ -28,7 +28,7 @@ def test_an_export_of_six_columns(put, encoding):
     assert names(loaded) == ["a", "b", "c"]
     assert not loaded.graph.is_weighted
     assert "columns 'no', 'date', 'amount', 'text' not used" in text(loaded)
-    assert "2 blank rows at the end not used" in text(loaded)
+    assert "2 blank rows at the end skipped" in text(loaded)
     assert "to weigh the edges by 'amount', use weight='amount'" in text(loaded)
     assert ("read as UTF-16" in text(loaded)) is encoding.startswith("utf-16")
     weighted = read_graph(path, weight="amount")

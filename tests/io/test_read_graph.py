@@ -82,10 +82,10 @@ def test_the_split_column(put):
 @pytest.mark.parametrize(
     ("ids", "hint"),
     [
-        (("A", "B", "C"), r"'A' is there as 'a': they differ in case"),
-        (("00a", "0b", "0c"), r"'00a' is there as 'a': they differ in leading zeros"),
-        (("a.0", "b.0", "c.0"), r"'a.0' is there as 'a': they differ in '.0' at the end"),
-        ((" 0A", " 0B", "C "), r"' 0A' is there as 'a'"),
+        (("A", "B", "C"), r"'A' appears there as 'a': they differ in case"),
+        (("00a", "0b", "0c"), r"'00a' appears there as 'a': they differ in leading zeros"),
+        (("a.0", "b.0", "c.0"), r"'a.0' appears there as 'a': they differ in '.0' at the end"),
+        ((" 0A", " 0B", "C "), r"' 0A' appears there as 'a'"),
         (("x", "y", "z"), "Check that the files match"),
     ],
 )
@@ -107,7 +107,7 @@ def test_unlabelled_rows_do_not_count_as_labelled_ids(put):
 def test_a_few_unknown_ids_are_a_notice_unless_strict(put):
     edges, path = put("e.csv", EDGES), put("l.csv", "a,p\nb,q\nD,p\n")
     notices = read_graph(edges, path).graph.notices
-    assert any("1 id not in" in text and "'D' is there as 'd'" in text for text in notices)
+    assert any("1 id not in" in text and "'D' appears there as 'd'" in text for text in notices)
     with pytest.raises(InputError, match=r"l\.csv, line 3: Every id must be in .*e\.csv"):
         read_graph(edges, path, strict_ids=True)
 
@@ -167,7 +167,7 @@ def test_graphml(put, name):
     assert loaded.graph.adjacency.toarray().tolist() == [[0, 2.5, 1], [2.5, 0, 0], [1, 0, 0]]
     assert loaded.split.tolist() == ["train", "", ""]
     text = "\n".join(loaded.graph.notices)
-    assert "1 edge without a weight counted as 1" in text
+    assert "1 edge without a weight, counted as 1" in text
     assert "1 numeric node attribute used as features ('age')" in text
 
 
@@ -212,7 +212,7 @@ def test_features_from_npz_by_id_by_number_or_by_order(put, tmp_path):
     assert loaded.graph.features.ravel().tolist() == [3, 2, 1]  # row i is the node called i
     loaded = read_graph(text, None, tmp_path / "bare.npz")
     assert loaded.graph.features.ravel().tolist() == [1, 2, 3]
-    assert any("row i is taken for the i-th node" in text for text in loaded.graph.notices)
+    assert any("row i is taken to be the i-th node" in text for text in loaded.graph.notices)
 
 
 def test_sparse_features_and_their_medians(put, tmp_path):

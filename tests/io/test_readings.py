@@ -1,4 +1,4 @@
-"""Numbers in another dress are read as numbers with a notice, or refused by name."""
+"""Numbers in other formats are read as numbers with a notice, or refused by name."""
 
 from __future__ import annotations
 
@@ -135,20 +135,20 @@ def test_errors_of_spreadsheets_are_missing(put):
     loaded = read(put, content, impute="median")
     assert loaded.graph.features.tolist() == [[1.5, 1], [1.5, 2], [1.5, 1.5]]
     notices = "\n".join(loaded.graph.notices)
-    assert "2 cells hold an error of a spreadsheet in column 'x' ('#DIV/0!', '#N/A')" in notices
-    assert "1 cell holds an error of a spreadsheet in column 'y' ('#REF!')" in notices
+    assert "2 cells hold a spreadsheet error in column 'x' ('#DIV/0!', '#N/A')" in notices
+    assert "1 cell holds a spreadsheet error in column 'y' ('#REF!')" in notices
 
 
 def test_a_value_for_every_row_is_never_a_category(put):
     content = table(["Ann", "Bob", "Cid"], ["1", "2", "4"], ["u", "v", "u"], names="name x kind")
     loaded = read(put, content, one_hot=True)
     assert loaded.graph.feature_names == ("x", "kind=u", "kind=v")
-    assert "column 'name' is not used: every row has its own value" in loaded.graph.notices[0]
+    assert "column 'name' is not used: every row has a different value" in loaded.graph.notices[0]
     later = table(["Dan", "Ann"], ["3", "3"], ["v", "v"], names="name x kind")
     again = read(put, later, "later.csv", like=loaded.columns)
     assert again.graph.features.tolist() == [[3, 0, 1], [3, 0, 1]]
     assert "Dan" not in "\n".join(again.graph.notices)
-    with pytest.raises(InputError, match=r"Every row has its own value, so use ignore='name'"):
+    with pytest.raises(InputError, match=r"Every row has a different value, so use ignore='name'"):
         read(put, table(["Ann", "Bob", "Cid"], ["1", "2", "4"], names="name x"))
     with pytest.raises(
         InputError, match=r"must have a column of numbers or categories\. Got 'name'"

@@ -55,7 +55,7 @@ def test_is_the_graph_of_both_lists_of_edges(weighted, sparse):
         "2 new nodes and 3 new edges were added to the 4 nodes and 3 edges of the fit."
     )
     assert "3 took the features given there and 0 kept those of the fit" in made.notices[1]
-    assert any("1 later edge was in the fit already" in line for line in made.notices) == weighted
+    assert any("1 later edge was already in the fit" in line for line in made.notices) == weighted
 
 
 def test_known_nodes_keep_their_features_where_there_are_no_others():
@@ -103,7 +103,7 @@ def test_numbers_and_text_name_the_same_nodes():
 @pytest.mark.parametrize(
     ("later", "message"),
     [
-        (graph(LATER, "abdef", [1.0, 2.0, 3.0, 4.0]), "be without weights, as in the fit"),
+        (graph(LATER, "abdef", [1.0, 2.0, 3.0, 4.0]), "have no weights, like the fitted graph"),
         (graph(LATER, "abdef").with_features(np.ones((5, 3))), "have the 2 features of the fit"),
     ],
 )
@@ -113,7 +113,7 @@ def test_what_does_not_fit_is_refused(later, message):
 
 
 def test_a_featureless_fit_takes_no_features():
-    with pytest.raises(InputError, match="be without features, as in the fit"):
+    with pytest.raises(InputError, match="have no features, like the fitted graph"):
         extended(graph(FIRST, "abcd", features=False), graph(LATER, "abdef"))
 
 

@@ -32,7 +32,7 @@ def given(spark, edges=None, labels=None, features=None):
     [
         ({"edges": [("a", None, 1.0)]}, "edges: A node id must not be empty. Got 1 row such as"),
         ({"edges": [("a", " ", 1.0)]}, "must not be empty"),
-        ({"edges": [("a", "b\nc", 1.0)]}, "must stand on one line"),
+        ({"edges": [("a", "b\nc", 1.0)]}, "must be on one line"),
         ({"edges": [*GOOD, ("c", "a", None)]}, "An edge weight must be a finite number"),
         ({"edges": [("c", "a", math.nan)]}, "An edge weight must be a finite number"),
         ({"edges": [("c", "a", -1.0)]}, "weight -1.0"),

@@ -160,7 +160,7 @@ def check(
         usable = np.concatenate([border.train, border.val])
         usable = usable[graph.labels[usable] >= 0]
     independence = Independence.of(graph, usable, seed=seed)
-    outcome: Comparison | str = "it was not asked for"
+    outcome: Comparison | str = "it was turned off"
     if compare:
         from cpgnn.check.compare import compare as with_and_without
 

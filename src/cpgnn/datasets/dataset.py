@@ -74,7 +74,7 @@ class Dataset:
 
 
 def read_dataset(path: StrPath, name: str | None = None) -> Dataset:
-    """The data set in an `.npz`; it is called like the file if no name is given."""
+    """The data set in an `.npz`, named after the file if no name is given."""
     path = Path(path)
     return as_dataset(path, read_npz_arrays(path), name or path.stem, str(path))
 
@@ -97,7 +97,7 @@ def _splits(path: Path, arrays: Arrays, n: int) -> tuple[Split, ...]:
     if not present:
         return ()
     if len(present) < len(keys):
-        raise wrong(path, "Split masks", f"be there as {', '.join(keys)}", ", ".join(present))
+        raise wrong(path, "Split masks", f"be present as {', '.join(keys)}", ", ".join(present))
     masks = [arrays[key] for key in keys]
     for key, mask in zip(keys, masks, strict=True):
         if mask.dtype != np.bool_ or mask.shape != (len(masks[0]), n):

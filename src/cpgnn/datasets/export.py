@@ -19,8 +19,8 @@ def write_tables(
 ) -> tuple[str, ...]:
     """edges.csv, labels.csv and, if there are any, features.csv or .npz in a new folder.
 
-    Nodes are called by their position, 0 … n-1. Each edge stands once, self-loops that were set
-    aside too; every node has a row of labels, empty if unknown. Returns the names of the files.
+    Nodes are named by position, 0 … n-1. Each edge is listed once, as are self-loops that were set
+    aside. Every node has a row of labels, empty if unknown. Returns the names of the files.
     """
     X: Any = graph.features
     nodes = np.arange(graph.num_nodes)

@@ -23,7 +23,7 @@ MAX_BYTES = 1 << 30
 
 
 class DownloadError(CPGNNError):
-    """A data set could not be downloaded, or what came is not it."""
+    """A data set could not be downloaded, or the download is not the data set."""
 
 
 def load_dataset(name: str, *, cache: StrPath | None = None) -> Dataset:
@@ -31,10 +31,10 @@ def load_dataset(name: str, *, cache: StrPath | None = None) -> Dataset:
 
     Looked for in this order:
 
-    1. `<name>.npz` anywhere below the folder that the environment variable CPGNN_DATA names;
+    1. `<name>.npz` anywhere below the folder in the environment variable CPGNN_DATA;
     2. `<name>.npz` in the cache: `cache`, else CPGNN_CACHE, else $XDG_CACHE_HOME/cpgnn or
        ~/.cache/cpgnn;
-    3. upstream, by download. It is parsed and verified before it enters the cache.
+    3. upstream. The download is parsed and verified before it enters the cache.
     """
     name, spec = spec_of(name)
     path = at_hand(name, cache=cache)
@@ -111,7 +111,7 @@ def _fetch(url: str, path: Path, advice: str) -> None:
                 if received > MAX_BYTES:
                     raise failed(f"have at most {MAX_BYTES:,} bytes", "more")
     except urllib.error.HTTPError as error:
-        raise failed("be there", f"{error.code} {error.reason}") from None
+        raise failed("be available", f"{error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise failed("come through the network", str(reason) or type(reason).__name__) from None

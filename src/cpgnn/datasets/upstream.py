@@ -124,8 +124,8 @@ def check_pickle(path: Path) -> None:
         for code, argument, _ in pickletools.genops(path.read_bytes()):
             named = str(argument) if code.name == "GLOBAL" else ""
             if (named and named not in _HARMLESS) or code.name in _BY_OTHER_MEANS:
-                must = "name nothing but arrays and lists"
-                raise wrong(path, "A pickle", must, named or code.name, "Nothing of it was run.")
+                must = "contain nothing but arrays and lists"
+                raise wrong(path, "A pickle", must, named or code.name, "It was not loaded.")
     except InputError:
         raise
     except Exception as error:

@@ -109,7 +109,7 @@ class Evaluation:
 
     @property
     def over_majority(self) -> Scored:
-        """How much more is right than by always naming the largest class."""
+        """How much more is right than by always predicting the largest class."""
         C, hits = self.confusion, np.diagonal(self.confusion)
         largest = int(C.sum(axis=1).argmax())
         gained, lost = hits.sum() - hits[largest], C[largest].sum() - hits[largest]

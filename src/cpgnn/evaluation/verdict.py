@@ -54,7 +54,7 @@ def judge(
         )
         return Verdict("bad", headline, (advice, *_weakest(test)))
     if blind is None:
-        headline = "Better than always naming the largest class."
+        headline = "Better than always predicting the largest class."
         return Verdict("good", headline, (_not_compared(has_features), *_weakest(test)))
     return _graph("", _points(blind.gain, "accuracy"), blind.gain, _weakest(test))
 
@@ -166,7 +166,7 @@ def _no_better(test: Evaluation) -> tuple[str, ...]:
     if test.over_majority.value > 0:
         return ()
     return (
-        f"On these it is no better than always naming the largest class "
+        f"On these it is no better than always predicting the largest class "
         f"({percent(test.accuracy.value)} against {percent(test.majority.value)}).",
     )
 

@@ -97,7 +97,7 @@ def _offered_weight(file: TableFile, columns: Columns) -> list[str]:
 
 
 def _weights(file: TableFile, columns: Columns) -> tuple[np.ndarray | None, list[str]]:
-    """The third column, if it is numbers; a column that is called something else may be none."""
+    """The third column, if it is numeric; None if its name says that it is something else."""
     column, name = file.table.column(2), file.header[2] if file.header else None
     named = name is not None and plain(name) not in WEIGHT and columns.weight is None
     used = [f"{file.path}: column {name!r} is used as the edge weight."] if named else []
@@ -108,7 +108,7 @@ def _weights(file: TableFile, columns: Columns) -> tuple[np.ndarray | None, list
         numbers = pa.chunked_array([read_numbers(file, 2, reading)])
         return edge_weights(file, numbers), [*used, *reading_notices(file, {2: reading})]
     if named:
-        return None, [f"{file.path}: column {name!r} not used: it is not numbers."]
+        return None, [f"{file.path}: column {name!r} not used: it is not numeric."]
     return edge_weights(file, column), []
 
 

@@ -1,4 +1,4 @@
-"""What the columns of a feature file became, so that a later file can be read alike."""
+"""What the columns of a feature file became, so that a later file can be read the same way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cpgnn.io.readings import Reading
 from cpgnn.io.tables import TableFile
 
 FORMAT = 2
-"""Raised when what `as_dict` returns cannot be read by an older version: 2 has readings."""
+"""Goes up when an older version could not read what `as_dict` returns: 2 has readings."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class FeatureColumns:
     """
 
     names: tuple[str, ...] | None
-    """None where the file has no names, or one name twice: then columns count by position."""
+    """None if the file has no names, or a name twice: columns are then matched by position."""
     categories: tuple[tuple[str, ...] | None, ...]
     """The values of each text column; None for a numeric one, none for one that is not used."""
     medians: tuple[float, ...] | None = None
@@ -34,7 +34,8 @@ class FeatureColumns:
     impute: bool = False
     """Whether gaps are filled unless somebody says otherwise."""
     readings: tuple[Reading | None, ...] = ()
-    """How each column of numbers in another dress is read; None for the others, () for no such."""
+    """How each column of numbers in other formats is read; None for the others, () if there are
+    none."""
 
     @classmethod
     def numeric(cls, names: Sequence[str] | None, width: int) -> FeatureColumns:
@@ -82,7 +83,7 @@ class FeatureColumns:
             wanted = len(self.categories)
             if width - 1 != wanted:
                 must = f"have an id and the {wanted:,} columns that the model was fitted with"
-                raise file.wrong("Features", must, f"{width - 1:,} beside the id")
+                raise file.wrong("Features", must, f"{width - 1:,} besides the id")
             return list(range(1, width)), [f"{file.path}: columns are matched by their position."]
         found, extra = match_names(self.names, file.header[1:], str(file.path))
         return [i + 1 for i in found], unknown_columns(file.path, extra)
@@ -121,7 +122,7 @@ class FeatureColumns:
             tuple(None if r is None else Reading(**r) for r in values.get("readings", ())),
         )
         if columns.names is not None and len(columns.names) != len(columns.categories):
-            raise ValueError("as many names as columns are needed")
+            raise ValueError("one name per column is needed")
         if medians is not None and len(medians) != len(columns.is_category):
             raise ValueError("a median for each column is needed")
         if columns.readings and len(columns.readings) != len(columns.categories):
@@ -137,7 +138,7 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 def unknown_columns(path: object, names: list[str]) -> list[str]:
     """What to say about columns that the model was not fitted with."""
-    return [f"{path}: the model does not know {listed(names)}; not used."] if names else []
+    return [f"{path}: the model was not fitted with {listed(names)}; not used."] if names else []
 
 
 def unique(names: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -108,17 +108,17 @@ def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> t
     if not one_hot:
         hint = advise("Remove the column, or use {}.", one_hot=True)
         if names_rows and file.header and not any(map(is_number, values)):
-            hint = advise("Every row has its own value, so use {}.", ignore=file.header[i])
+            hint = advise("Every row has a different value, so use {}.", ignore=file.header[i])
         raise _not_a_number(file, i, hint)
     if names_rows:
         notices.append(
-            f"{file.path}: column {file.column(i)} is not used: every row has its own value, which "
-            "says nothing about other nodes."
+            f"{file.path}: column {file.column(i)} is not used: every row has a different "
+            "value, which says nothing about other nodes."
         )
         return ()
     if len(values) > MAX_CATEGORIES:
         must = f"have at most {MAX_CATEGORIES:,} different values for one-hot columns"
-        what, advice = f"Text column {file.column(i)}", "Remove or group it first."
+        what, advice = f"Text column {file.column(i)}", "Remove it or group its values first."
         raise file.wrong(what, must, f"{len(values):,}", advice)
     return tuple(values)
 
@@ -183,7 +183,7 @@ def _one_hot(
         notices.append(
             f"{file.path}: {count(unseen, 'cell')} of column {file.column(i)} "
             f"{'holds' if unseen == 1 else 'hold'} a value that the model was not fitted with "
-            f"({listed(sorted(pc.unique(new).to_pylist()))}); taken as none of its categories."
+            f"({listed(sorted(pc.unique(new).to_pylist()))}); treated as no category."
         )
     return hot, values.null_count, notices
 

@@ -85,7 +85,7 @@ def _weights(edges: TableFile, key: _Key | None) -> tuple[np.ndarray | None, lis
         return None, []
     cells = key.cells(edges.table.num_rows)
     weights = edge_weights(edges, pa.chunked_array([_numbers(pc.fill_null(cells, "1"))]))
-    text = f"{edges.path}: {count(cells.null_count, 'edge')} without a weight counted as 1."
+    text = f"{edges.path}: {count(cells.null_count, 'edge')} without a weight, counted as 1."
     return weights, [text] if cells.null_count else []
 
 
@@ -138,7 +138,7 @@ class _Reader:
             except (LookupError, ValueError) as error:
                 if isinstance(error, InputError):
                     raise
-                must, got = "be in an encoding that is known", first_line(error)
+                must, got = "have a known encoding", first_line(error)
                 raise wrong(path, "GraphML", must, got, "Use UTF-8.", line=1) from None
 
     def find(self, owner: str, name: str) -> _Key | None:
@@ -193,7 +193,7 @@ class _Reader:
             [node] = self._needed(tag, given, ["id"])
             if node in self.nodes:
                 first = self.node_lines[self.nodes[node]]
-                raise self._wrong("A node", "be there once", f"{node!r} again (first line {first})")
+                raise self._wrong("A node", "appear once", f"{node!r} again (first line {first})")
             self.nodes[node] = len(self.nodes)
             self.node_lines.append(line)
         elif tag == "edge":

@@ -61,7 +61,7 @@ MISSING = ("", "na", "n/a", "nan", "-nan", "null", "none", "?", *SPREADSHEET_ERR
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DRESSED = re.compile(r"[^\w]*(\d[\d.,:/'’ \u00a0-]*)[^\w]*")
-"""Numbers in another dress (see `readings`), dates and times among them."""
+"""Numbers in other formats (see `readings`), dates and times among them."""
 
 
 def is_number(cell: str) -> bool:

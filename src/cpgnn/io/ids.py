@@ -104,7 +104,7 @@ def check_ids(file: TableFile, ids: pa.Array, row_of: Callable[[int], int]) -> N
         refuse(blank, "not be empty", "Name the node, or remove the row.")
     if (broken := _first(pc.match_substring_regex(ids, r"[\r\n]"))) is not None:
         hint = "Close the quotation mark, or double it inside a quoted cell."
-        refuse(broken, "stand on one line", hint)
+        refuse(broken, "be on one line", hint)
     padded = ids.filter(pc.not_equal(trimmed, ids))
     if not len(padded):
         return
@@ -163,7 +163,9 @@ def check_known(
             "Every id" if strict else "Most ids",
             f"be in {graph_path}",
             f"{number:,} of {len(ids):,} that {'is' if number == 1 else 'are'} not, {name} first",
-            f"{hint}. Write them alike in both files." if hint else "Check that the files match.",
+            f"{hint}. Write them the same way in both files."
+            if hint
+            else "Check that the files match.",
             row=int(rows[0]),
         )
     text = f"{file.path}: {count(number, 'id')} not in {graph_path} (isolated nodes), "
@@ -178,10 +180,10 @@ def _match(missing: pa.Array, ids: pa.Array, fold: Fold) -> tuple[int | None, st
 
 
 def _nearly(missing: pa.Array, ids: pa.Array) -> str | None:
-    """ "'A1' is there as 'a1': they differ in case", for some id of `missing`; None if none is."""
+    """ "'A1' appears there as 'a1': they differ in case", for some id of `missing`, if any."""
     everything: Fold = lambda ids: reduce(lambda ids, fold: fold(ids), _FOLDS.values(), ids)  # noqa: E731
     for how, fold in (*_FOLDS.items(), ("in case, spaces or zeros", everything)):
         first, there = _match(missing, ids, fold)
         if first is not None:
-            return f"{missing[first].as_py()!r} is there as {there!r}: they differ {how}"
+            return f"{missing[first].as_py()!r} appears there as {there!r}: they differ {how}"
     return None

@@ -113,13 +113,11 @@ def class_notices(path: Path, names: tuple[str, ...], codes: np.ndarray) -> list
     for number in np.unique(group[group >= 0]):
         same = np.flatnonzero(group == number)
         shown = ", ".join(f"{names[i]!r} ({counts[i]:,})" for i in same[:5])
-        notices.append(f"{path}: {shown} count as different classes. Write them in one way.")
+        notices.append(f"{path}: {shown} count as different classes. Write them the same way.")
     for name, rows in zip(names, counts.tolist(), strict=True):
         if stands_for_unknown(name, names):
             what = f"{path}: {name!r} ({count(rows, 'node')}) counts as a class. "
-            hint = advise(
-                "If it means that the class is not known, use {}.", unlabelled=name.strip()
-            )
+            hint = advise("If it means unknown, use {}.", unlabelled=name.strip())
             notices.append(Message(what, hint))
     return notices
 

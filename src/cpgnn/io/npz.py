@@ -80,7 +80,7 @@ def _check_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo)
                 raise ValueError(f"format {version}")
             shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
         except ValueError as error:
-            must = "begin as a NumPy array"
+            must = "start like a NumPy array"
             raise wrong(path, f"Array {name!r}", must, first_line(error)) from None
         begin = stream.tell()
     if dtype.kind not in "biufUS":

@@ -70,7 +70,7 @@ def read_npz_features(
         must = f"have a row for each of the {len(graph_ids):,} nodes, or 'node_ids'"
         raise wrong(path, "A feature file", must, f"{rows:,} rows without ids", "Add 'node_ids'.")
     found = _feature_rows(path, None, X, columns, impute, like)
-    notice = f"{path}: no 'node_ids', so row i is taken for the i-th node of the edges."
+    notice = f"{path}: no 'node_ids', so row i is taken to be the i-th node in the edges."
     return replace(found, notices=(notice, *found.notices))
 
 

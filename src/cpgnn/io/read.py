@@ -38,7 +38,7 @@ class LoadedGraph:
     rows: np.ndarray | None = None
     """The edges as the file lists them, positions [2, m]; None unless they were asked for."""
     columns: FeatureColumns | None = None
-    """What the columns of the features are, to read a later file alike; None without features."""
+    """What the columns of the features are, for reading later files; None without features."""
     described: np.ndarray | None = None
     """Which nodes have a row in the features [n]; None without features."""
 
@@ -60,11 +60,11 @@ def read_graph(
 ) -> LoadedGraph:
     """Read a graph from files.
 
-    edges: a table (CSV, TSV, blanks, each also `.gz`; Parquet) with source, target[, weight];
-        or GraphML (`.graphml`), or our `.npz`, which may bring labels and features along.
+    edges: a table (CSV, TSV, space-separated, each also `.gz`; Parquet) with source, target[,
+        weight]; or GraphML (`.graphml`), or our `.npz`, which may bring labels and features along.
     labels: a table with id, label[, split = train|val|test]. An empty label means unknown.
         Replaces the labels of a graph file.
-    features: a table with id and one numeric column each; or an `.npz` with `features` [n, F] or
+    features: a table with id and one numeric column per feature; or an `.npz` with `features` or
         CSR (`features_data`, …) and `node_ids` as in our graph files. Without `node_ids`, row i
         is the node called i if the graph's ids are such numbers; otherwise, if there are as many
         rows as nodes, row i is the i-th node of the edges. Replaces those of a graph file.
@@ -72,19 +72,19 @@ def read_graph(
     strict_ids: refuse ids in labels or features that the edges do not have.
     impute: "median" fills missing cells, and nodes without features, with the column's median
         (zeros in one-hot columns); otherwise they are an error.
-    one_hot: turn each text column into one column for each of its values, sorted; one where every
-        row has its own value is left out. Numbers in another dress (1.234,50 €, 45 %, dates, yes
-        and no) are numbers, with a notice.
-    header: whether the tables have a header; found from the first lines by default, by the rule
+    one_hot: turn each text column into one column for each of its values, sorted; a column with a
+        different value in every row is ignored. Numbers in other formats (1.234,50 €, 45 %, dates,
+        yes and no) are read as numbers, with a notice.
+    header: whether the tables have a header; detected from the first lines by default, by the rule
         in `cpgnn.io.headers`.
-    keep_rows: also return the rows of the edges, which `cpgnn.check` looks at; a number: if there
-        are at most so many.
+    keep_rows: also return the rows of the edges, which `cpgnn.check` looks at; if a number, only if
+        there are at most that many.
     like: the `columns` of an earlier graph. The features are then found by their names and put in
         its order, text becomes its categories, and gaps, if `impute` says so, its medians; without
-        names, columns count by position.
+        names, columns are matched by position.
     known: ids of an earlier graph, which these files add to: such nodes need no features here.
     columns: names of columns. `source`, `target`, `weight` in the edges; `id`, `label` in the
-        labels; `id`, `feature` (those to use) or `ignore` (those not to use) in the features.
+        labels; `id`, and `feature` (columns to use) or `ignore` (columns to skip) in the features.
         And `decimal`, "." or ",", where numbers could be read in two ways.
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
@@ -188,7 +188,7 @@ def _doubtful_first_row(
         return []
     return [
         f"{given.path}: the first row ({', '.join(pair)}) was read as an edge, though neither name "
-        "occurs again. If it is a header, call its columns source and target."
+        "occurs again. If it is a header, name its columns source and target."
     ]
 
 

@@ -1,4 +1,4 @@
-"""Numbers in another dress: decimal commas, money, percent, dates, yes and no.
+"""Numbers in other formats: decimal commas, money, percent, dates, yes and no.
 
 A column of text is read as numbers when every known cell fits one way of writing them. Two ways
 that fit but disagree (`1,234`), and cells that do not fit where nearly all others do, are errors
@@ -182,7 +182,7 @@ def _the_one(
             return first if abs(values).sum() > abs(others).sum() else other
         cell = cells[differ].iloc[0]
         row = pc.index(pc.utf8_trim_whitespace(file.table.column(i)), cell).as_py()
-        what, must = f"Column {file.column(i)}", "be written in a way that can be read in one way"
+        what, must = f"Column {file.column(i)}", "have only one possible reading"
         got = f"{cell!r}, which may be {_value(first, cell)} or {_value(other, cell)}"
         hint: str = "Write dates with the year first: 2024-12-31."
         if first.kind == "number":
@@ -256,7 +256,7 @@ def _error_notices(file: TableFile) -> list[str]:
             cells = count(len(errors), "cell holds", "cells hold")
             found = listed(pc.unique(errors).to_pylist())
             notices.append(
-                f"{file.path}: {cells} an error of a spreadsheet in column {file.column(i)} "
+                f"{file.path}: {cells} a spreadsheet error in column {file.column(i)} "
                 f"({found}); taken as missing."
             )
     return notices

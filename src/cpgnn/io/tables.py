@@ -57,7 +57,7 @@ class TableFile:
             column = "column" if len(self.unused) == 1 else "columns"
             found.append(f"{self.path}: {column} {listed(self.unused, 12)} not used.")
         if self.blank_rows:
-            found.append(f"{self.path}: {count(self.blank_rows, 'blank row')} at the end not used.")
+            found.append(f"{self.path}: {count(self.blank_rows, 'blank row')} at the end skipped.")
         return tuple(found)
 
     def column(self, i: int) -> str:
@@ -85,7 +85,7 @@ class TableFile:
     def wrong_width(self, what: str, must: str) -> InputError:
         width = self.table.num_columns
         names = f" ({', '.join(self.header[:8])})" if self.header else ""
-        hint = "Check the delimiter." if width == 1 else "Leave the other columns out."
+        hint = "Check the delimiter." if width == 1 else "Remove the other columns."
         return wrong(self.path, what, must, f"{width}{names}", hint)
 
     def need_rows(self, what: str) -> None:
@@ -168,7 +168,7 @@ def _kept(
 
 
 def _blank_rows_at_the_end(table: pa.Table) -> int:
-    """How many rows at the end have no cell with anything in it, as spreadsheets leave them."""
+    """How many rows at the end have no cell with anything in it, as spreadsheets write them."""
     blank = 0
     while blank < table.num_rows:
         row = table.slice(table.num_rows - blank - 1, 1)
@@ -216,7 +216,7 @@ def _fault(path: Path, dialect: Dialect, error: pa.ArrowException) -> InputError
             if raw != text.encode("utf-8", "replace"):
                 return not_utf8(path, raw, line)
             if len(row) != dialect.columns:
-                must = f"have {dialect.columns} cells, as the others"
+                must = f"have {dialect.columns} cells, like the others"
                 hint = "Put quotes around cells that contain the delimiter."
                 return wrong(path, "A row", must, f"{len(row)} ({text[:60]!r})", hint, line=line)
     return wrong(path, "A table", "be readable as CSV", first_line(error))

@@ -45,7 +45,7 @@ def extended(
     """
     if later.is_weighted and not fitted.is_weighted:
         hint = "Leave the weights out."
-        raise must_be("The later edges", "be without weights, as in the fit", "weights", hint)
+        raise must_be("The later edges", "have no weights, like the fitted graph", "weights", hint)
     old, ids = _comparable(fitted.node_ids, later.node_ids)
     found = old.get_indexer(ids)
     is_new = found < 0
@@ -89,7 +89,7 @@ def extended(
     again = later.num_edges - added
     if fitted.is_weighted and again:
         notices.append(
-            f"{count(again, 'later edge was', 'later edges were')} in the fit already: the weights "
+            f"{count(again, 'later edge was', 'later edges were')} already in the fit: the weights "
             "were added up. If the files hold the whole graph, use --replace-graph."
         )
     return Extended(graph, named, tuple(notices))
@@ -114,7 +114,7 @@ def _features(
     X, n = fitted.features, fitted.num_nodes
     if X is None:
         if later.features is not None:
-            raise must_be("The later graph", "be without features, as in the fit", "features")
+            raise must_be("The later graph", "have no features, like the fitted graph", "features")
         return None, 0, 0, 0
     total = max(n, int(named.max(initial=-1)) + 1)
     if described is None:

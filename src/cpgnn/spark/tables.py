@@ -226,7 +226,7 @@ def _check_rows(
             rules = [Rule(id.isNull(), "A node id", "not be missing"), *rules]
         else:
             empty = Rule(id.isNull() | id.rlike(BLANK), "A node id", "not be empty")
-            rules = [empty, Rule(id.rlike(BROKEN), "A node id", "stand on one line"), *rules]
+            rules = [empty, Rule(id.rlike(BROKEN), "A node id", "be on one line"), *rules]
             padded = padded | id.rlike(PADDED)
     counts = [F.count_if(rule.broken).alias(f"rule{i}") for i, rule in enumerate(rules)]
     counts += [F.count_if(padded).alias("padded")]
