@@ -143,7 +143,7 @@ def test_words():
     )
     silent = Independence(0.31, None, 0.8, 9999, False)
     assert not silent.speaks
-    assert "look as connected as these (p = 0.31)" in str(silent)
+    assert "look just as connected (p = 0.31)" in str(silent)
     assert silent.to_dict()["p_two_steps"] is None
 
 

@@ -58,7 +58,7 @@ def test_classes_that_differ_by_case():
 def test_placeholders(name):
     (found,) = class_names(labelled("buyer", name, "seller"))
     assert (found.code, found.severity, found.nodes) == ("placeholder-class", "risk", ("1",))
-    assert "--unlabelled" in found.advice
+    assert "unlabelled=" in found.advice
 
 
 @pytest.mark.parametrize("names", [("other", "0"), ("-1", "-2", "0"), ("known", "n")])

@@ -155,8 +155,8 @@ def test_auto_says_how_many_predictions_it_learned_from(cpgnn, files):
     assert done.code == 0, done.err
     count = json.loads((files / "run/metrics.json").read_text())["self_trained"]
     assert 0 < count <= 28  # half of the 40 without a label and of those held out
-    assert f"trained again with {count} sure predictions as labels" in done.out
-    assert "sure predictions it learned from as well" in (files / "run/report.html").read_text()
+    assert f"trained again with {count} confident predictions as labels" in done.out
+    assert "confident predictions used as labels" in (files / "run/report.html").read_text()
     done = cpgnn(*words, "--epochs", "20", "--refit", "--out", "again")
     assert done.code == 0, done.err
     assert json.loads((files / "again/metrics.json").read_text())["self_trained"] == 0

@@ -121,7 +121,10 @@ def test_what_the_threshold_finds_is_said():
     P, labels = ranked(3.0)
     flag = Flag("fraud", 0.31, None, {"recall": share(12, 20), "precision": share(12, 16)})
     reasons = " ".join(judge(evaluate(P, labels, NAMES, positive=0), None, flag).reasons)
-    assert "Flagged from probability 0.31 on: that finds 60.0 % of the “fraud” nodes" in reasons
+    assert (
+        "probability of at least 0.31 are flagged. This finds 60.0 % of the “fraud” nodes"
+        in reasons
+    )
     assert "75.0 % of the flagged nodes are “fraud”" in reasons
 
 

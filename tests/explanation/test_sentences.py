@@ -98,7 +98,7 @@ def test_an_isolated_node_and_a_prior_alone():
     assert "It has no neighbours, so its prior decides." in explain(model, graph, ["n2"]).words(0)
     assert "Its only neighbour looks like *buyer*" in explain(model, graph, ["n0"]).words(0)
     alone = explain(CPGNN(Known(y, 2), 0, H_bar=OPPOSITES), graph, ["n0"]).words(0)
-    assert "The model is its prior alone" in alone
+    assert "The model uses its prior alone" in alone
     assert "neighbour" not in alone
 
 
@@ -120,7 +120,7 @@ def test_a_class_pair_without_evidence():
 
 
 @pytest.mark.parametrize(
-    ("prior", "says"), [("cheby", "Chebyshev prior itself looks"), ("link", "LINK prior itself")]
+    ("prior", "says"), [("cheby", "Chebyshev prior looks"), ("link", "LINK prior reads")]
 )
 def test_a_prior_that_uses_neighbours_says_so(prior, says):
     graph = planted(n=60)

@@ -131,7 +131,9 @@ def test_why_probabilities_were_not_corrected(tmp_path):
     few = hostile_graph(100)
     fit_run(few, quick_classifier(), tmp_path / "few")
     page = (tmp_path / "few" / "report.html").read_text(encoding="utf-8")
-    assert "It takes 60 validation nodes to correct them; there are 16." in page
+    assert "Correcting them takes 60 validation nodes; there are 16." in page
     many = hostile_graph(800)
     fit_run(many, quick_classifier().set_params(calibrate=False), tmp_path / "off")
-    assert "--no-calibrate" in (tmp_path / "off" / "report.html").read_text(encoding="utf-8")
+    assert "Calibration was turned off" in (tmp_path / "off" / "report.html").read_text(
+        encoding="utf-8"
+    )

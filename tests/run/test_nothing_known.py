@@ -72,7 +72,7 @@ def test_a_node_of_a_later_graph():
 def test_an_explanation_says_so():
     fitted = CPGNNClassifier("mlp", 1, **FAST).fit(graph(True), split=split())
     made = explain(fitted, nodes=[N - 1, 0])
-    assert "nothing is known of it: these are the shares of the classes" in made.words(0)
+    assert "nothing is known about it: these are the shares of the classes" in made.words(0)
     assert "By itself it looks like" not in made.words(0)
     assert "nothing is known" not in made.words(1)
 

@@ -46,7 +46,7 @@ def test_what_does_not_work_is_said_before_any_job(spark, tmp_path):
     tables = (files.edges, "--labels", files.labels, "--features", files.features)
     with pytest.raises(InputError, match=r"The prior on Spark must be 'mlp'. Got 'cheby'"):
         cpgnn("spark", "fit", *tables, "--out", tmp_path / "run", "--prior", "cheby")
-    with pytest.raises(InputError, match=r"at most 5 are trained on .--max-edges.*Try --sample"):
+    with pytest.raises(InputError, match=r"at most 'max_edges' = 5 can be .*Try sample=True"):
         cpgnn("spark", "fit", *tables, "--out", tmp_path / "run", "--max-edges", 5)
     with pytest.raises(InputError, match="'conf' must be a Spark setting"):
         cpgnn("spark", "stats", files.edges, "--conf", "memory")

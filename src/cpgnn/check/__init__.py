@@ -53,9 +53,9 @@ class Homophily:
     node_homophily: float
     """Mean share of a node's neighbours that have its class."""
     adjusted_homophily: float
-    """0 where edges ignore the classes, 1 where they never leave one."""
+    """0 if edges ignore the classes, 1 if they always stay within one."""
     label_informativeness: float
-    """What a neighbour's class tells about a node's, from 0 to 1, be it the same or another."""
+    """How much a neighbour's class tells about a node's, from 0 to 1, the same or another."""
 
     @classmethod
     def of(cls, graph: Graph) -> Homophily:

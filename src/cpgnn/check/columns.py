@@ -37,9 +37,9 @@ def constant_columns(graph: Graph) -> Iterator[Finding]:
             f"{len(constant):,} of {count(X.shape[1], 'column')} "
             f"{'has' if len(constant) == 1 else 'have'} the same value for all nodes: "
             f"{_names(graph, constant)}.",
-            "Leave the features out (--features), or find out what went wrong when they were made."
+            "Remove the features, or find out what went wrong when they were made."
             if every
-            else "Nothing; they may be left out.",
+            else "Nothing. You may remove them.",
             len(constant),
         )
 
@@ -61,7 +61,7 @@ def given_away(graph: Graph) -> Iterator[Finding]:
         "labels-in-features",
         f"Single features give the class{whom} away",
         f"Suspicious: {_names(graph, best)}. {_names(graph, best[:1])} alone avoids "
-        f"{rates.avoided[best[0]].max():.0%} of the errors of always naming the more frequent "
+        f"{rates.avoided[best[0]].max():.0%} of the errors of always giving the more frequent "
         "answer, on nodes it was not fitted to (with shuffled labels at most "
         f"{max(rates.by_chance, 0):.0%}).",
         "Check that such a column is known before the class is. If it was made from the label, "

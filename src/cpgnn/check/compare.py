@@ -13,7 +13,7 @@ import torch
 from cpgnn.check.columns import dealt
 from cpgnn.engine.loop import Begin, Observer
 from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.errors import BeliefOverflowError, NumericalNotice
+from cpgnn.errors import BeliefOverflowError, NumericalNotice, advise
 from cpgnn.evaluation.metrics import Scored, evaluate, rank_scores
 from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
 from cpgnn.graph import Graph
@@ -74,7 +74,7 @@ class Comparison:
         if self.difference.high < -MARGIN:
             return "the graph hurts"
         if self.graph_speaks:
-            return "the graph says something, but brief training gains nothing sure from it"
+            return "the graph says something, but brief training shows no clear gain from it"
         return "no clear difference"
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def compare(
     compare.
     """
     if graph.features is None and graph.num_nodes > MAX_LINK_NODES:
-        return f"without features, a model of more than {MAX_LINK_NODES:,} nodes takes too long"
+        return f"without features, a model with more than {MAX_LINK_NODES:,} nodes takes too long"
     rng = np.random.default_rng(seed)
     nodes = _affordable(graph, rng.permutation(labelled)[:MOST_LABELS])
     y = graph.labels[nodes]
@@ -153,7 +153,7 @@ def compare(
             blind[r, out] = everywhere[nodes[out]]
     kept = np.flatnonzero(np.isfinite(P).all(axis=(1, 2, 3)))
     if not len(kept):
-        return "training with the graph overflowed; try cpgnn fit with --normalization sym"
+        return advise("training with the graph overflowed; try to fit with {}", normalization="sym")
     P = P[kept]
     chosen = np.empty((repeats, len(nodes)), dtype=np.int64)
     for r, k in np.ndindex(repeats, FOLDS):

@@ -9,6 +9,7 @@ import numpy as np
 from cpgnn.check.facts import Stats
 from cpgnn.check.finding import Finding, named
 from cpgnn.engine.text import count, listed, some
+from cpgnn.errors import advise
 from cpgnn.graph import Graph
 
 HUB_DEGREE, HUB_FACTOR = 100, 20
@@ -32,7 +33,7 @@ def counted(stats: Stats, graph: Graph | None = None) -> Iterator[Finding]:
             "self-loops",
             "Some nodes have an edge to themselves",
             f"{count(loops, 'node has', 'nodes have')} a self-loop. Self-loops are set aside.",
-            "Nothing, unless an edge to itself says something: then make it a feature.",
+            "Nothing, unless self-loops mean something: if so, make them a feature.",
             loops,
             names(lambda graph: graph.self_loops),
         )
@@ -49,7 +50,7 @@ def counted(stats: Stats, graph: Graph | None = None) -> Iterator[Finding]:
                 else "The graph says nothing about them; their features alone decide."
             ),
             "Check that their ids are written as in the edges. "
-            + ("If they are, leave them out or add features." if blind else "If so, leave them."),
+            + ("If they are, remove them or add features." if blind else "If they are, keep them."),
             alone,
             names(lambda graph: _num_neighbours(graph) == 0),
         )
@@ -82,8 +83,11 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
         "A few nodes have very many neighbours",
         f"{count(many, 'node has', 'nodes have')} at least {least:,.0f} neighbours (the median is "
         f"{median:g}, the largest {largest:,}) and hold {held:.0%} of all edge ends.",
-        "Check that they are real nodes and no stand-in such as 'unknown'. If training overflows "
-        "or is unstable, try --normalization sym.",
+        advise(
+            "Check that they are real nodes, not placeholders such as 'unknown'. If training "
+            "overflows or is unstable, try {}.",
+            normalization="sym",
+        ),
         many,
         names(highest),
     )
@@ -98,7 +102,7 @@ def _classes(stats: Stats, names: Names) -> Iterator[Finding]:
             "no-classes",
             "There are not two classes to tell apart",
             f"The labels name {got}.",
-            "Label nodes of at least two classes (--labels).",
+            "Label nodes of at least two classes.",
             labelled,
             names(lambda graph: graph.labels >= 0),
         )
@@ -109,9 +113,9 @@ def _classes(stats: Stats, names: Names) -> Iterator[Finding]:
             "risk",
             "empty-classes",
             "Some classes have no labelled node",
-            f"{listed([stats.class_names[i] for i in empty])}: they cannot be learned, but take "
-            "part in the probabilities.",
-            "Label some of their nodes, or leave these classes out.",
+            f"{listed([stats.class_names[i] for i in empty])}: they cannot be learned, but "
+            "still get probabilities.",
+            "Label some of their nodes, or remove these classes.",
             len(empty),
         )
     rare = np.flatnonzero((sizes > 0) & (sizes < RARE))
@@ -126,8 +130,11 @@ def _classes(stats: Stats, names: Names) -> Iterator[Finding]:
             f"{some([f'{stats.class_names[i]!r} ({sizes[i]})' for i in rare])}. They can hardly "
             "be learned, and their scores say little"
             + ("; one labelled node cannot both teach and test." if single else "."),
-            "Label more of their nodes, merge them with other classes, or leave them out. "
-            "--class-weight balanced gives them more weight.",
+            advise(
+                "Label more of their nodes, merge them with other classes, or remove them. You can "
+                "give them more weight with {}.",
+                class_weight="balanced",
+            ),
             len(rare),
             names(lambda graph: np.isin(graph.labels, rare)),
         )

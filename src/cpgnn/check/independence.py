@@ -102,8 +102,8 @@ class Independence:
     def __str__(self) -> str:
         if not self.speaks:
             return (
-                "Nothing shows that the classes depend on the edges: labels dealt at random look "
-                f"as connected as these (p = {self.p:.2g})."
+                "Nothing shows that the classes depend on the edges: shuffled labels look just as "
+                f"connected (p = {self.p:.2g})."
             )
         told = {
             "the classes at the two ends of an edge are not independent": self.p_edge,

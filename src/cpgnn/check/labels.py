@@ -8,7 +8,7 @@ import numpy as np
 
 from cpgnn.check.finding import Finding, named
 from cpgnn.engine.text import listed
-from cpgnn.errors import wrong_value
+from cpgnn.errors import advise, wrong_value
 from cpgnn.evaluation.metrics import RARE, rare_class
 from cpgnn.formatting import percent
 from cpgnn.graph import Graph
@@ -26,8 +26,8 @@ def left_out(graph: Graph, split: Split) -> Iterator[Finding]:
                 "problem" if part == "train" else "risk",
                 f"classes-not-in-{part}",
                 f"Some classes have no {part} node",
-                "This split leaves no node to "
-                f"{purpose} of {listed([graph.class_names[i] for i in missing])}.",
+                f"This split has no node to {purpose} in "
+                f"{listed([graph.class_names[i] for i in missing])}.",
                 "Label more of their nodes; if the labels have a split column, mark some of them "
                 f"'{part}' there.",
                 len(missing),
@@ -36,7 +36,7 @@ def left_out(graph: Graph, split: Split) -> Iterator[Finding]:
 
 
 def rare_positive(graph: Graph, positive: str | None) -> tuple[int | None, list[Finding]]:
-    """The class to judge by, by its index: the one named, or one that is rare; None for all alike.
+    """The index of the class to judge by: the one named, or a rare one; None to judge by all.
 
     And, where it is rare, a warning that accuracy says nothing about it.
     """
@@ -54,11 +54,14 @@ def rare_positive(graph: Graph, positive: str | None) -> tuple[int | None, list[
         "risk" if positive is None else "note",
         "accuracy-says-nothing",
         f"Accuracy says nothing about {names[target]!r}",
-        f"{percent(share)} of the labelled nodes have this class: never naming it is right for "
+        f"{percent(share)} of the labelled nodes have this class: never predicting it is right for "
         f"{percent(1 - share)} of them. It is judged by average precision instead, which is "
         f"{share:.3f} for a random order.",
-        f"Name it (--positive {names[target]}) to rank nodes by its probability; choose the epoch "
-        "with --select-by average-precision.",
+        advise(
+            "Use {} to rank nodes by its probability, and {} to choose the epoch.",
+            positive=names[target],
+            select_by="average_precision",
+        ),
         int(sizes[target]),
         named(graph, graph.labels == target),
     )

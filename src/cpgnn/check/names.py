@@ -9,6 +9,7 @@ import pandas as pd
 
 from cpgnn.check.finding import EXAMPLES, Finding, named
 from cpgnn.engine.text import count, listed
+from cpgnn.errors import advise
 from cpgnn.graph import Graph
 from cpgnn.io.labels import alike, stands_for_unknown
 
@@ -60,10 +61,10 @@ def class_names(graph: Graph) -> Iterator[Finding]:
         yield Finding(
             "risk",
             "placeholder-class",
-            f"The class {name!r} looks like a stand-in for 'unknown'",
+            f"The class {name!r} looks like a placeholder for 'unknown'",
             f"{count(len(nodes), 'node has', 'nodes have')} this label, and it would be learned "
             "and predicted like any other class.",
-            f"If it means that the class is not known, use --unlabelled {name!r}.",
+            advise("If it means unknown, use {}.", unlabelled=name),
             len(nodes),
             named(graph, nodes),
         )

@@ -33,7 +33,7 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
             "note" if summed else "risk",
             "repeated-edges",
             "The same edge is listed more than once",
-            f"{count(repeated, 'row repeats', 'rows repeat')} an earlier one, same direction. "
+            f"{count(repeated, 'row repeats', 'rows repeat')} an earlier one exactly. "
             + ("Their weights were added up." if summed else "Each edge counts once."),
             "Remove the repeats, unless they are separate events"
             + ("." if summed else ": then count them in a weight column."),
@@ -109,7 +109,7 @@ def parts(graph: Graph) -> Iterator[Finding]:
             + (
                 "Without features there is nothing to tell their classes by."
                 if blind
-                else "Their features have to do."
+                else "Only their features tell their classes."
             ),
             "Label a few nodes there.",
             int(dark.sum()),

@@ -106,7 +106,17 @@ FLAGS = {
 """Parameters whose flag has another name; the others are spelt alike."""
 
 
-COLUMNS = ("source", "target", "weight", "id", "label", "feature", "ignore", "unlabelled")
+COLUMNS = (
+    "source",
+    "target",
+    "weight",
+    "id",
+    "label",
+    "feature",
+    "ignore",
+    "unlabelled",
+    "positive",
+)
 """Parameters whose values are a user's own words, spelt as they are."""
 
 

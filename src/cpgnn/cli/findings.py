@@ -11,14 +11,17 @@ from rich.text import Text
 
 from cpgnn.check import CheckReport, Finding
 from cpgnn.check.finding import SEVERITIES
-from cpgnn.cli.printing import console, show, table
+from cpgnn.cli.printing import console, in_words, show, table
 from cpgnn.engine.text import count
 
 STYLES = {"problem": "bold red", "risk": "bold yellow", "note": "bold"}
 
 
 def print_json(report: CheckReport) -> None:
-    print(json.dumps(report.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+    made = report.to_dict()
+    for finding in made["findings"]:
+        finding["advice"] = in_words(finding["advice"])
+    print(json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_report(report: CheckReport) -> None:
@@ -45,7 +48,7 @@ def _print(to: Console, finding: Finding) -> None:
     lines = [finding.detail]
     if finding.nodes:
         lines.append(f"For example: {', '.join(finding.nodes)}")
-    lines.append(f"To do: {finding.advice}")
+    lines.append(f"To do: {in_words(finding.advice)}")
     for line in lines:
         to.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
 
@@ -72,7 +75,7 @@ def _print_worth(to: Console, report: CheckReport) -> None:
     if report.independence is not None:
         to.print(str(report.independence))
     if found is None:
-        to.print(f"Not compared with and without the graph: {report.not_compared}.")
+        to.print(f"Not compared with and without the graph: {in_words(report.not_compared or '')}.")
         return
     gain, n = found.difference, count(found.nodes, "labelled node")
     to.print(
@@ -81,4 +84,4 @@ def _print_worth(to: Console, report: CheckReport) -> None:
         f"each held out {found.held_out}; models trained briefly)."
     )
     if found.without != "MLP":
-        to.print("Without features an MLP has nothing to go by, so the largest class stands in.")
+        to.print("Without features, an MLP cannot learn, so the largest class takes its place.")

@@ -17,6 +17,7 @@ from rich.text import Text
 from cpgnn.check.facts import Stats
 from cpgnn.compatibility import compatibility_error
 from cpgnn.engine.text import count
+from cpgnn.errors import Message
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.evaluation.metrics import Evaluation, Scored
@@ -55,13 +56,16 @@ def show(to: Console, made: Table) -> None:
 
 
 def print_notices(graph: Graph) -> None:
-    """What was noticed while reading, advice in flags."""
-    from cpgnn.cli.app import in_flags
-    from cpgnn.errors import Message
-
+    """What was noticed while reading."""
     for notice in graph.notices:
-        text = notice.spelt(in_flags) if isinstance(notice, Message) else notice
-        print(f"Note: {text}", file=sys.stderr)
+        print(f"Note: {in_words(notice)}", file=sys.stderr)
+
+
+def in_words(text: str) -> str:
+    """A sentence with its parameters spelt as flags, if it mentions any."""
+    from cpgnn.cli.app import in_flags
+
+    return text.spelt(in_flags) if isinstance(text, Message) else text
 
 
 def table(*columns: str, title: str = "", rows: Iterable[Sequence[str]] = ()) -> Table:
@@ -97,7 +101,7 @@ def print_run(run: Run, out: Path) -> None:
     to.print(Text(f"Model: {_model_line(run)}"))
     to.print(Text(run.verdict.headline, style="bold"))
     for reason in run.verdict.reasons:
-        to.print(Text(reason))
+        to.print(Text(in_words(reason)))
     if run.evaluation is not None:
         show(to, _scores(run.evaluation, run.without_graph))
         show(to, _per_class(run.evaluation))
@@ -184,7 +188,7 @@ def _model_line(run: Run) -> str:
     if classifier.num_layers_ == 0:
         line += "; its prior alone was best on the validation nodes, so no propagation is used"
     if classifier.self_trained_:
-        line += f"; trained again with {classifier.self_trained_:,} sure predictions as labels"
+        line += f"; trained again with {classifier.self_trained_:,} confident predictions as labels"
     if run.refitted:
         line += "; refitted on all labels (scores are from before)"
     return line

@@ -51,7 +51,7 @@ def stats(
     """Describe a graph, and say what is risky about it."""
     from cpgnn.check.counted import counted
     from cpgnn.check.finding import worst_first
-    from cpgnn.cli.printing import print_stats
+    from cpgnn.cli.printing import in_words, print_stats
 
     with _spark(master, conf) as spark:
         from cpgnn import spark as library
@@ -60,7 +60,8 @@ def stats(
         found = library.stats(given, unlabelled=unlabelled)
     print_stats(found)
     for finding in worst_first(counted(found)):
-        print(f"{finding.severity}: {finding.title}. {finding.detail} {finding.advice}")
+        advice = in_words(finding.advice)
+        print(f"{finding.severity}: {finding.title}. {finding.detail} {advice}")
 
 
 @app.command("fit")

@@ -1,8 +1,8 @@
 """Probabilities that mean what they say: temperature scaling, and how far off they are.
 
-CPGNN's logits are sums over neighbours, so on nodes with many they are large and their softmax is
-surer than it should be. One number T > 0 that divides all logits mends most of it and changes no
-class.
+CPGNN's logits are sums over neighbours, so on nodes with many of them they are large and their
+softmax is too confident. Dividing all logits by one number T > 0 corrects most of this and changes
+no class.
 """
 
 from __future__ import annotations

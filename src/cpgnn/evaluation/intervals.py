@@ -1,4 +1,4 @@
-"""How often the edges of a class lead to each class, and how sure that is.
+"""How often the edges of a class lead to each class, and how certain that is.
 
 Edges whose two ends are labelled are known; there may be few. Predicted classes speak of many more
 edges, and err. The estimate is known edges plus the model's word, which counts as κ edges more:
@@ -42,7 +42,7 @@ WORTH = np.exp(np.linspace(0, 10, 41))
 
 @dataclass(frozen=True, eq=False)
 class EdgeFrequency:
-    """Of the edges of class i, the share that leads to class j, [c, c], with its interval."""
+    """The share of class i's edges that lead to class j, [c, c], with its interval."""
 
     share: np.ndarray
     low: np.ndarray
@@ -69,7 +69,7 @@ class EdgeFrequency:
         return dict(plain({name: getattr(self, name) for name in names}))
 
     def table(self, class_names: list[str]) -> pd.DataFrame:
-        """One row a pair of classes."""
+        """One row per pair of classes."""
         c = len(class_names)
         names = np.array(class_names, dtype=object)
         initial = np.full((c, c), np.nan) if self.initial is None else self.initial

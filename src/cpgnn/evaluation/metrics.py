@@ -44,7 +44,7 @@ class Scored:
 
 
 def rare_class(sizes: np.ndarray) -> int | None:
-    """The class that people look for where nobody named one, by the labelled nodes of each, [c].
+    """The class to look for if none was named, from the labelled nodes of each class, [c].
 
     Of two classes the smaller one; of more, the only one that is rare, where one class is so large
     that naming it always would be right four times in five.
@@ -94,7 +94,7 @@ class Evaluation:
     accuracy: Scored
     macro_f1: Scored
     majority: Scored
-    """Accuracy of always naming the class that is most frequent among these nodes."""
+    """Accuracy of always predicting the class that is most frequent among these nodes."""
     precision: dict[str, Scored]
     recall: dict[str, Scored]
     confusion: np.ndarray
@@ -104,7 +104,7 @@ class Evaluation:
     average_precision: Scored | None = None
     precision_at: dict[int, Scored] | None = None
     asked: bool = False
-    """Somebody named the positive class."""
+    """Whether the positive class was named by the user."""
     measured_on: str = HELD_OUT
 
     @property

@@ -1,4 +1,4 @@
-"""A threshold for a rare class: call a node positive from which probability on?
+"""A threshold for a rare class: above which probability is a node called positive?
 
 The most probable class is the wrong rule where 1 % is fraud: at 0.4 a node may be well worth a
 look. The threshold is chosen on validation nodes; what it is worth is measured on test nodes.

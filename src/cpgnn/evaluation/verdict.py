@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cpgnn.engine.text import count
+from cpgnn.errors import advise
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.without_graph import WithoutGraph
@@ -35,10 +36,10 @@ def judge(
     *,
     has_features: bool = True,
 ) -> Verdict:
-    """What the scores of a model, and of one without the graph, amount to."""
+    """The verdict on the scores of a model and of one without the graph."""
     if test is None:
         headline = "No labels were held out, so nothing here says how often the classes are right."
-        return Verdict("unknown", headline, ("Fit with --test 0.2 to find out.",))
+        return Verdict("unknown", headline, (advise("Fit with {} to find out.", test=0.2),))
     if test.by_ranking:
         return _judge_ranking(test, blind, flag, has_features)
     if test.accuracy.n < FEWEST:
@@ -46,11 +47,11 @@ def judge(
         return Verdict("unclear", headline, (*_no_better(test), *_weakest(test)))
     if test.over_majority.low <= 0:
         headline = (
-            "Do not rely on these classes: they are not clearly better than always naming the "
+            "Do not rely on these classes: they are not clearly better than always predicting the "
             "largest class."
         )
         advice = (
-            "More labels, other features or more edges may help; see what is known of the data."
+            "More labels, other features or more edges may help. See what was found in the data."
         )
         return Verdict("bad", headline, (advice, *_weakest(test)))
     if blind is None:
@@ -89,7 +90,7 @@ def _judge_ranking(
         )
         return Verdict("unclear", headline, facts)
     if ap.low <= chance.high:
-        headline = f"Do not rely on this ranking: it finds {name} not clearly better than chance."
+        headline = f"Do not rely on this ranking: for {name}, it is not clearly better than chance."
         return Verdict("bad", headline, facts)
     gain = None if blind is None else blind.average_precision_gain
     if gain is None:
@@ -145,8 +146,9 @@ def _flagged(flag: Flag | None, blind: WithoutGraph | None) -> tuple[str, ...]:
         return ()
     name, recall, precision = quoted(flag.class_name), flag.test["recall"], flag.test["precision"]
     text = (
-        f"Flagged from probability {flag.value:.3g} on: that finds {percent(recall.value)} of the "
-        f"{name} nodes (95 % interval {between(recall.low, recall.high)})"
+        f"Nodes with a probability of at least {flag.value:.3g} are flagged. This finds "
+        f"{percent(recall.value)} of the {name} nodes "
+        f"(95 % interval {between(recall.low, recall.high)})"
     )
     if precision.n:
         text += f", and {percent(precision.value)} of the flagged nodes are {name}"
@@ -157,8 +159,8 @@ def _flagged(flag: Flag | None, blind: WithoutGraph | None) -> tuple[str, ...]:
 
 def _accuracy_says_little(test: Evaluation) -> str:
     return (
-        f"Accuracy ({percent(test.accuracy.value)}) says little here: always naming the largest "
-        f"class gives {percent(test.majority.value)}."
+        f"Accuracy ({percent(test.accuracy.value)}) says little here: always predicting the "
+        f"largest class gives {percent(test.majority.value)}."
     )
 
 

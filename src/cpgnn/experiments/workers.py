@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from cpgnn.errors import CPGNNError
+from cpgnn.errors import CPGNNError, Mention, Message
 
 Outcomes = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
@@ -40,8 +40,12 @@ def worker_processes(count: int) -> Iterator[Outcomes]:
         yield outcomes
     except BrokenProcessPool:
         raise CPGNNError(
-            "A worker process was killed, perhaps because memory ran out. "
-            "Try again with fewer '--workers'; finished runs are kept."
+            Message(
+                "A worker process was killed, perhaps because memory ran out. Try again with a "
+                "smaller ",
+                Mention("workers"),
+                ". Finished runs are kept.",
+            )
         ) from None
     except BaseException:
         our_end.close()

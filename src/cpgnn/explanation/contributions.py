@@ -28,8 +28,8 @@ def explain(
 
     logits_v = 1/c + B̄^(0)_v + Σ_u M_vu B̄^(K-1)_u H̄, where M is A or its normalisation. The prior
     term is 1/c + B̄^(0)_v, the prior's probabilities. For K > 1 the walks that start at v and come
-    back are taken out of the terms of its neighbours and shown apart (see `walks`). Where K is 0
-    the prior is all there is, and its term holds its logits.
+    back are taken out of the terms of its neighbours and shown separately (see `walks`). If K is 0,
+    there is only the prior, and its term holds its logits.
 
     `model` is a fitted classifier, which knows its graph and scales features itself, or a bare
     `CPGNN` with the graph as it is fed to it: features already scaled. A bare model brings no

@@ -49,7 +49,7 @@ class Explanation:
     contributions: np.ndarray
     """What arrives through each neighbour, [m, c]."""
     looks_like: np.ndarray
-    """The class that each neighbour believed to be when it spoke, as an index, [m]."""
+    """The class with each neighbour's highest belief before the last step, as an index, [m]."""
     labels: np.ndarray
     """The node's label as an index, -1 = unknown, [s]."""
     used_for: np.ndarray
@@ -57,7 +57,7 @@ class Explanation:
     neighbour_labels: np.ndarray
     """[m]"""
     edge_frequency: np.ndarray
-    """Of the edges of class i, the share that leads to class j, [c, c]; NaN without evidence."""
+    """The share of class i's edges that lead to class j, [c, c]; NaN without evidence."""
     edge_share: np.ndarray
     """Of all edges, the share that leads to class j, [c]; NaN in a graph without edges."""
     weighted: bool
@@ -107,7 +107,7 @@ class Explanation:
         return np.abs(self.total - self.logits).max(axis=1) / scale
 
     def in_favour_of(self, target: int) -> Explanation:
-        """What speaks for this class (an index), be it the most probable one or not."""
+        """What speaks for this class (an index), whether or not it is the most probable one."""
         return replace(self, favoured=target)
 
     def of(self, i: int) -> slice:

@@ -23,12 +23,12 @@ NEGLIGIBLE = 0.01
 """Echoes below this share of the margin are not worth a sentence."""
 
 _PRIORS = {
-    "cheby": " The Chebyshev prior itself looks at neighbours, so part of what they say is in it.",
-    "link": " The LINK prior itself reads the list of neighbours, so part of them is in it.",
-    "custom": " The prior is a custom one and may itself look at neighbours.",
+    "cheby": " The Chebyshev prior looks at neighbours itself, so they count in it too.",
+    "link": " The LINK prior reads the list of neighbours itself, so they count in it too.",
+    "custom": " The prior is custom and may look at neighbours itself.",
 }
 NOTHING = (
-    "It has neither edges nor features, so nothing is known of it: these are the shares of the "
+    "It has neither edges nor features, so nothing is known about it: these are the shares of the "
     "classes among the training labels."
 )
 USES = {"train": "used for training", "val": "used for validation", "test": "held out"}
@@ -40,7 +40,7 @@ def sentences(of: Explanation, i: int) -> Iterator[str]:
     best, second = int(of.predicted[i]), int(of.runner_up[i])
     yield (
         f"{of.node_ids[i]} is *{names[best]}* ({percent(P[best])}), "
-        f"before *{names[second]}* ({percent(P[second])})."
+        f"ahead of *{names[second]}* ({percent(P[second])})."
     )
     if of.labels[i] >= 0:
         yield _label(of, i, best)
@@ -50,7 +50,7 @@ def sentences(of: Explanation, i: int) -> Iterator[str]:
     yield _prior(of, i, best)
     count = int(of.pointer[i + 1] - of.pointer[i])
     if of.num_layers == 0:
-        yield "The model is its prior alone: nothing is propagated along the edges."
+        yield "The model uses its prior alone: nothing is propagated along the edges."
     elif count == 0:
         yield "It has no neighbours, so its prior decides."
     else:

@@ -45,7 +45,7 @@ class Contents:
     charts: tuple[Chart, ...]
     reliability: Chart | None
     not_calibrated: str
-    """Why the probabilities were left as they are, if they were."""
+    """Why the probabilities were not corrected, if they were not."""
     findings: tuple[Finding, ...]
     nodes: Extremes
     data: dict[str, Any]
@@ -112,7 +112,7 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
         "homophily ratio h, by weight": ratio(by_weight) if graph.is_weighted else "",
         "classes": f"{len(run.class_names):,}",
         "labels to learn from": f"{len(split.train):,}",
-        "sure predictions it learned from as well": f"{predicted:,}" if predicted else "",
+        "confident predictions used as labels": f"{predicted:,}" if predicted else "",
         "to choose the epoch": f"{len(split.val):,}",
         "held out": f"{len(split.test):,}",
         "model": run.model,
@@ -147,10 +147,10 @@ def _not_calibrated(run: Run) -> str:
     if made is None:
         return ""
     if made.num_nodes == 0 and val < 2 * LEAST:
-        return f"It takes {2 * LEAST} validation nodes to correct them; there are {val:,}."
+        return f"Correcting them takes {2 * LEAST} validation nodes; there are {val:,}."
     if made.num_nodes == 0:
-        return "The fit was told not to correct them (--no-calibrate)."
+        return "Calibration was turned off, so they are not corrected."
     if made.temperature == 1.0:
         nodes = count(made.num_nodes, "node")
-        return f"All of the {nodes} kept to correct them were right, so they stay as they are."
+        return f"The {nodes} set aside to correct them were all right, so they stay as they are."
     return ""

@@ -1,4 +1,4 @@
-"""Explanations as a picture: one panel a node, one bar a term."""
+"""Explanations as a picture: one panel per node, one bar per term."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def draw_explanation(of: Explanation, path: Path, top: int = 10) -> None:
 
 
 def alternative_text(of: Explanation, i: int, top: int = 10) -> str:
-    """What the picture of the i-th node shows, for those who do not see it."""
+    """What the picture of the i-th node shows, for people who cannot see it."""
     listed = "; ".join(f"{_title(term)} {signed(term.margin)}" for term in terms(of, i, top))
     return f"Bar chart. {_verdict(of, i)} Terms: {listed}."
 

@@ -59,7 +59,7 @@ def smallest_index(array: np.ndarray) -> np.ndarray:
 
 
 def quantised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows [n, …] as int16 and one float32 scale a row: values ≈ numbers · scale.
+    """Rows [n, …] as int16 and one float32 scale per row: values ≈ numbers · scale.
 
     The error is at most 1/65,534 of the largest value of the row.
     """

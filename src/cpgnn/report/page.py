@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from cpgnn.engine.text import count
+from cpgnn.errors import Mention, Message, either
 from cpgnn.formatting import between, percent, probability
 from cpgnn.report.packing import script_json
 
@@ -40,6 +41,7 @@ def render(contents: Contents) -> str:
         probability=probability,
         count=count,
         emphasised=emphasised,
+        plain=plain,
     )
     return page.lstrip()
 
@@ -48,6 +50,16 @@ def emphasised(words: str) -> Markup:
     """Sentences with their *names* in italics; everything else is escaped."""
     pieces = (str(escape(piece)) for piece in words.split("*"))
     return Markup("".join(f"<em>{p}</em>" if i % 2 else p for i, p in enumerate(pieces)))
+
+
+def plain(text: str) -> str:
+    """A sentence whose parameters are spelt for readers of either surface: normalization sym."""
+    return text.spelt(_in_words) if isinstance(text, Message) else text
+
+
+def _in_words(mention: Mention) -> str:
+    values = either([str(value) for value in mention.values]) if mention.values else ""
+    return f"{mention.parameter} {values}".strip().replace("_", " ")
 
 
 def _asset(name: str) -> str:

@@ -57,7 +57,7 @@ def heatmap(
 
 
 def score_bars(axes: Axes, scores: dict[str, Scored], title: str) -> None:
-    """One bar a method with its interval; the best one stands out."""
+    """One bar per method with its interval; the best one stands out."""
     names, values = list(scores), [100 * scored.value for scored in scores.values()]
     best = int(np.argmax(values))
     colors = [BEST if i == best else BAR for i in range(len(names))]
@@ -72,7 +72,8 @@ def score_bars(axes: Axes, scores: dict[str, Scored], title: str) -> None:
 
 
 def plot_reliability(axes: Axes, made: Reliability, title: str) -> None:
-    """How often the model is right among the nodes it is so sure of; the diagonal is honest."""
+    """How often the model is right, by how confident it is; on the diagonal it is as right as it
+    says."""
     bins = len(made.count)
     middle = (np.arange(bins) + 0.5) / bins
     some = made.count > 0

@@ -56,9 +56,9 @@ def fit_run(
 ) -> Run:
     """Fits, evaluates on held-out labels and writes the folder `out`, whole or not at all.
 
-    With a `goal`, nodes are flagged as `positive` from a threshold on that the validation nodes
-    choose. With `refit`, the epochs that validation chose are repeated on all labels, for the
-    predictions only: the scores stay those of the model that did not see the test labels.
+    With a `goal`, nodes above a threshold chosen on the validation nodes are flagged as `positive`.
+    With `refit`, the epochs that validation chose are repeated on all labels, for the predictions
+    only: the scores stay those of the model that did not see the test labels.
     """
     check_free(out)
     run = train_run(

@@ -90,7 +90,8 @@ def extended(
     if fitted.is_weighted and again:
         notices.append(
             f"{count(again, 'later edge was', 'later edges were')} already in the fit: the weights "
-            "were added up. If the files hold the whole graph, use --replace-graph."
+            "were added up. If the files contain the whole graph, predict with them alone (on the "
+            "command line: --replace-graph)."
         )
     return Extended(graph, named, tuple(notices))
 

@@ -52,7 +52,7 @@ class Run:
     edge_findings: tuple[Finding, ...] = ()
     """What the rows of the edge file told; the graph does not know them any more."""
     columns: FeatureColumns | None = None
-    """How the feature file was read, so that a later one is read alike."""
+    """How the feature file was read, so that a later one is read the same way."""
     measured: CPGNNClassifier | None = None
     """The model that the scores are of; a loaded run knows it only if it was not refitted."""
 
@@ -83,9 +83,9 @@ class Run:
         every, known = self.evaluation.accuracy, self.known_only.accuracy
         nodes = count(every.n - known.n, "of these nodes has", "of these nodes have")
         unknown = (
-            f"{nodes} neither edges nor features: nothing is known of them, and they get the class "
-            f"shares of the training labels. Accuracy without them: {percent(known.value)} (95 % "
-            f"interval {between(known.low, known.high)}); with them: {percent(every.value)}."
+            f"{nodes} neither edges nor features: nothing is known about them, so they get the "
+            f"class shares of the training labels. Accuracy without them: {percent(known.value)} "
+            f"(95 % interval {between(known.low, known.high)}); with them: {percent(every.value)}."
         )
         return replace(made, reasons=(*made.reasons, unknown))
 

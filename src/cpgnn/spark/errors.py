@@ -44,10 +44,10 @@ def _translated(error: PySparkException | Py4JJavaError, table: str | None) -> C
         return wrong(table or found[1], "The table", "exist", "nothing there", "Check the name.")
     if found := _UNREADABLE.search(text):
         hint = "Write or copy it again."
-        return wrong(found[1], "The file", "be whole and Parquet", "one that is not", hint)
+        return wrong(found[1], "The file", "be a complete Parquet file", "one that is not", hint)
     if "UNABLE_TO_INFER_SCHEMA" in text:
         return wrong(table or "The tables", "The table", "be Parquet", "no file that is")
     # Of an error in a worker's Python, the last line of its traceback says what it was.
     said = text.strip().splitlines()[-1] if "Python worker" in text else text
     said = first_line(CPGNNError(said))
-    return CPGNNError(f"Spark stopped: {said}. --conf spark.log.level=ERROR shows its log.")
+    return CPGNNError(f"Spark stopped: {said}. Set spark.log.level=ERROR to see its log.")

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from cpgnn.engine.arrays import Matrix
 from cpgnn.engine.text import count
-from cpgnn.errors import InputError
+from cpgnn.errors import InputError, Mention, Message, advise
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.io.feature_columns import FeatureColumns
@@ -89,9 +89,13 @@ def receptive_field(
             break
         share *= min(0.9 * max_edges / num_edges, 0.5)
     raise InputError(
-        f"There are {num_edges:,} edges within {count(hops, 'hop')} of the labelled nodes; at most "
-        f"{max_edges:,} are trained on (--max-edges). Try --sample, fewer layers, or a larger "
-        "--max-edges and more memory."
+        Message(
+            f"There are {num_edges:,} edges within {count(hops, 'hop')} of the labelled nodes; at "
+            "most ",
+            Mention("max_edges"),
+            f" = {max_edges:,} can be trained on. ",
+            advise("Try {}, fewer layers, or a larger limit and more memory.", sample=True),
+        )
     )
 
 
@@ -157,7 +161,11 @@ def _check_memory(nodes: int, features: int) -> None:
     needed, limit = 3 * 4 * nodes * features, memory_limit()
     if needed > limit:  # the table, the matrix, the scaled matrix
         raise InputError(
-            f"The receptive field has {nodes:,} nodes with {features:,} features each, which do "
-            f"not fit into {limit:,} bytes, half of the driver's memory. "
-            "Try --sample with a smaller --max-edges, or fewer layers."
+            Message(
+                f"The receptive field has {nodes:,} nodes with {features:,} features each, which "
+                f"do not fit into {limit:,} bytes, half of the driver's memory. ",
+                advise("Try {} with a smaller ", sample=True),
+                Mention("max_edges"),
+                ", or fewer layers.",
+            )
         )

@@ -62,8 +62,8 @@ def check_distributable(prior: str, num_features: int | None) -> None:
     }
     if not num_features:
         raise InputError(
-            "A model on Spark needs features: one without knows its nodes by their position in "
-            "the graph it was fitted on. Give --features, with a row for each node."
+            "A model on Spark needs features: without them, it only knows the nodes of "
+            "the graph it was fitted on. Provide features, with a row for each node."
         )
     raise must_be(
         "The prior on Spark",

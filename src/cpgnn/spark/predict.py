@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @spark_errors()
 def predict(packed: Packed, given: Given) -> DataFrame:
-    """One row a node: id, class, label, split, and `p_<class>` for every class.
+    """One row per node: id, class, label, split, and `p_<class>` for every class.
 
     What `cpgnn.run.predictions` gives on one machine. Labels only fill the columns label
     and split. The last round runs when the result is used; what is kept on the executors for it

@@ -78,8 +78,9 @@ def check_checkpoints(table: DataFrame) -> None:
     """Raises unless there is a folder for the beliefs between rounds."""
     if table.sparkSession.sparkContext.getCheckpointDir() is None:
         raise InputError(
-            "Two layers or more need a checkpoint folder that every executor can reach. "
-            "Try --work, or spark.sparkContext.setCheckpointDir('hdfs:///tmp/cpgnn')."
+            "Two or more layers need a checkpoint folder that every executor can reach. "
+            "Try spark.sparkContext.setCheckpointDir('hdfs:///tmp/cpgnn'), or --work on the "
+            "command line."
         )
 
 

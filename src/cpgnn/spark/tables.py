@@ -162,7 +162,7 @@ class Rule:
     broken: Column
     what: str
     must: str
-    hint: str = "Remove or mend the rows."
+    hint: str = "Remove or correct the rows."
 
 
 Checked = tuple[DataFrame, dict[str, int]]
