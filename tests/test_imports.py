@@ -9,7 +9,7 @@ import cpgnn
 LAYERS = (
     "cpgnn.errors",
     "cpgnn.engine.text cpgnn.engine.fields cpgnn.engine.arrays cpgnn.formatting",
-    "cpgnn.engine.frames",
+    "cpgnn.engine.frames cpgnn.report.notebook",
     "cpgnn.engine.sparse",
     "cpgnn.engine.views",
     "cpgnn.graph",
@@ -19,7 +19,7 @@ LAYERS = (
     "cpgnn.model cpgnn.synthetic",
     "cpgnn.training",
     "cpgnn.selection cpgnn.evaluation",
-    "cpgnn.engine.saving",
+    "cpgnn.engine.saving cpgnn.report.grids",
     "cpgnn.classifier cpgnn.calibration cpgnn.thresholds",
     "cpgnn.explanation cpgnn.baselines cpgnn.datasets",
     "cpgnn.check.finding",

@@ -346,6 +346,26 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         return load_model(cls, Path(folder), graph)
 
+    # -- in notebooks -----------------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """Fitted, what was learned; else what scikit-learn shows."""
+        if not hasattr(self, "model_"):
+            return str(super()._repr_html_inner())
+        from cpgnn.report.grids import first_classes
+        from cpgnn.report.notebook import MOST_CLASSES, classifier_html
+
+        weighted = hasattr(self, "graph_") and self.graph_.is_weighted
+        names, made = tuple(map(str, self.classes_)), self.edge_frequency_interval_
+        return classifier_html(self, first_classes(made, names, MOST_CLASSES, weighted=weighted))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What notebooks ask for first; HTML where the display of scikit-learn says so."""
+        shown = {"text/plain": repr(self)}
+        if hasattr(self, "_repr_html_"):
+            shown["text/html"] = self._repr_html_()
+        return shown
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from markupsafe import Markup, escape
+
 LONGEST = 40
 
 
@@ -55,6 +57,12 @@ def shortened(name: object, longest: int = LONGEST) -> str:
 def quoted(name: object) -> str:
     """ "“fraud”", in the middle of a sentence."""
     return f"“{shortened(name)}”"
+
+
+def emphasised(words: str) -> Markup:
+    """Sentences as HTML with their *names* in italics; everything else is escaped."""
+    pieces = (str(escape(piece)) for piece in words.split("*"))
+    return Markup("".join(f"<em>{p}</em>" if i % 2 else p for i, p in enumerate(pieces)))
 
 
 def edges_lead(weighted: bool) -> tuple[str, str]:

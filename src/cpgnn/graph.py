@@ -23,6 +23,7 @@ from cpgnn.engine.arrays import (
     as_positions,
     as_weights,
     count_nodes,
+    is_symmetric,
     normalized,
     pyg_features,
     repeated_rows,
@@ -92,6 +93,11 @@ class Graph:
             f"{self.num_features or 'no'} features, {self.num_classes} classes, "
             f"{int((self.labels >= 0).sum()):,} labelled)"
         )
+
+    def _repr_html_(self) -> str:
+        from cpgnn.report.notebook import graph_html
+
+        return graph_html(self)
 
     # -- sizes ---------------------------------------------------------------------------
 
@@ -249,7 +255,7 @@ class Graph:
         A.sum_duplicates()
         weighted = bool((A.data != 1).any())
         keep = np.ones(A.nnz, dtype=bool)
-        if _is_symmetric(A):  # both directions are there: one of them is enough
+        if is_symmetric(A):  # both directions are there: one of them is enough
             keep = A.coords[0] <= A.coords[1]
         return cls.from_edges(
             A.coords[0][keep],
@@ -391,9 +397,3 @@ class Graph:
 def _folded(name: Hashable) -> str:
     """A name without what people mistype: case, blanks around it, leading zeros."""
     return str(name).strip().lower().lstrip("0")
-
-
-def _is_symmetric(A: sp.coo_array) -> bool:
-    """A = Aᵀ, but for the rounding of products such as D^-½AD^-½."""
-    gap = abs(A - A.T)
-    return bool(gap.nnz == 0 or (gap - 1e-6 * (abs(A) + abs(A.T))).max() <= 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import same_class_share
 from cpgnn.graph import Graph
 
 
@@ -34,9 +35,8 @@ def homophily_ratio(graph: Graph, *, self_loops: bool = False, by_weight: bool =
     Each undirected edge, and each self-loop if asked for, counts once; on a weighted graph edges
     count by their weight, unless `by_weight` is False. NaN without any evidence.
     """
-    C = class_edge_counts(graph, self_loops=self_loops, by_weight=by_weight)
-    total = C.sum()
-    return float(np.trace(C) / total) if total else float("nan")
+    loops = int(_loops_per_class(graph).sum()) if self_loops else 0
+    return same_class_share(graph.adjacency, graph.labels, by_weight=by_weight, loops=loops)
 
 
 def compatibility_matrix(graph: Graph, *, self_loops: bool = False) -> np.ndarray:

@@ -216,3 +216,24 @@ def as_array(names: Sequence[Hashable]) -> np.ndarray:
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array
+
+
+def is_symmetric(A: sp.coo_array) -> bool:
+    """A = Aᵀ, but for the rounding of products such as D^-½AD^-½."""
+    gap = abs(A - A.T)
+    return bool(gap.nnz == 0 or (gap - 1e-6 * (abs(A) + abs(A.T))).max() <= 0)
+
+
+def same_class_share(
+    A: sp.csr_array, labels: np.ndarray, *, by_weight: bool = True, loops: int = 0
+) -> float:
+    """Of the edges of A with two labelled ends, the share that joins nodes of one class.
+
+    `loops` more count as edges that do. By weight, or every edge once; NaN without any edge.
+    """
+    source, target = np.repeat(labels, np.diff(A.indptr)), labels[A.indices]
+    same = (source == target) & (source >= 0)
+    known = (source >= 0) & (target >= 0)
+    counted = (same, known) if not by_weight else (A.data[same], A.data[known])
+    alike, every = (2.0 * loops + float(part.sum(dtype=np.float64)) for part in counted)
+    return alike / every if every else float("nan")

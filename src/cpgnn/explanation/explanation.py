@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.arrays import Matrix
 from cpgnn.explanation.sentences import sentences
+from cpgnn.explanation.terms import terms
 from cpgnn.io import atomic_write, write_table
 from cpgnn.io.files import StrPath, wrong
 
@@ -127,6 +128,11 @@ class Explanation:
     def words(self, i: int) -> str:
         """Why the i-th node has its class, in sentences that a person can repeat."""
         return " ".join(sentences(self, i))
+
+    def _repr_html_(self) -> str:
+        from cpgnn.report.notebook import explanation_html
+
+        return explanation_html(self, terms)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each node, term and class; those of a node and class sum to its logit.

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cpgnn.engine.text import count
 from cpgnn.evaluation.intervals import EdgeFrequency
-from cpgnn.formatting import between, edges_lead, percent, quoted, whole_percent
+from cpgnn.formatting import (
+    between,
+    edges_lead,
+    matrix_title,
+    percent,
+    quoted,
+    whole_percent,
+)
 
 FEW, MANY = 3, 8
 """Up to FEW classes, two matrices stand side by side; beyond MANY, headers stand upright."""
@@ -68,6 +75,17 @@ def share_grid(
 
     words = in_words(F, names, weighted)
     return Grid(caption, words, "from ↓ to →", names, _cells(len(names), cell))
+
+
+def first_classes(
+    made: EdgeFrequency, names: tuple[str, ...], most: int, *, weighted: bool
+) -> Grid:
+    """Where edges lead, of the first `most` classes; words and evidence are those of all."""
+    share, low, high = (M[:most, :most] for M in (made.share, made.low, made.high))
+    first = replace(made, share=share, low=low, high=high, edges=made.edges[:most])
+    caption = f"{matrix_title(weighted)}; small: {percent(made.confidence, 0)} interval"
+    grid = share_grid(caption, first, names[:most], weighted=weighted)
+    return replace(grid, text=in_words(made.share, names, weighted))
 
 
 def confusion_grid(C: np.ndarray, names: tuple[str, ...], caption: str) -> Grid:

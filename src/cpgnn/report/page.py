@@ -8,11 +8,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from cpgnn.engine.text import count
 from cpgnn.errors import Mention, Message, either
-from cpgnn.formatting import between, percent, probability
+from cpgnn.formatting import between, emphasised, percent, probability
 from cpgnn.report.packing import script_json
 
 if TYPE_CHECKING:
@@ -44,12 +44,6 @@ def render(contents: Contents) -> str:
         plain=plain,
     )
     return page.lstrip()
-
-
-def emphasised(words: str) -> Markup:
-    """Sentences with their *names* in italics; everything else is escaped."""
-    pieces = (str(escape(piece)) for piece in words.split("*"))
-    return Markup("".join(f"<em>{p}</em>" if i % 2 else p for i, p in enumerate(pieces)))
 
 
 def plain(text: str) -> str:
