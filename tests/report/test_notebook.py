@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 
-from cpgnn import CPGNNClassifier, Graph, explain, homophily_ratio
+from cpgnn import CPGNNClassifier, Graph, MLPPrior, Split, explain, homophily_ratio
 from cpgnn.explanation.terms import terms
 from cpgnn.report.notebook import MOST_CLASSES, MOST_NODES, MOST_ROWS, MOST_TERMS
 from hostile import EVIL, hostile_graph, quick_classifier
@@ -162,7 +162,7 @@ def test_a_fitted_model(fitted, monkeypatch):
         "model": str(fitted.architecture_),
         "layers": f"{fitted.num_layers_}",
         "validation score": f"{100 * fitted.validation_score_:.1f} % "
-        f"(accuracy of {val} validation nodes)",
+        f"(accuracy of {val - held} validation nodes, which also chose the epoch)",
         "trained on": f"{train} labelled nodes",
         "temperature": f"{fitted.temperature_:.3g}, set on {held} validation nodes",
     }
@@ -174,6 +174,22 @@ def test_a_fitted_model(fitted, monkeypatch):
             low, high = 100 * interval.low[i, j], 100 * interval.high[i, j]
             assert cell == f"{100 * fitted.edge_frequency_[i, j]:.0f} {low:.0f}–{high:.0f}"
     assert any(text.startswith(f"{100 * interval.share[0].max():.0f} % of") for text in shown.texts)
+
+
+def test_the_score_is_that_of_the_nodes_it_names(fitted):
+    """Not of those that set the temperature, which had no say in the choice."""
+    chose = np.setdiff1d(fitted.split_.val, fitted.calibration_)
+    assert 0 < len(chose) < len(fitted.split_.val)
+    right = fitted.logits()[chose].argmax(axis=1) == fitted.graph_.labels[chose]
+    assert right.mean() == pytest.approx(fitted.validation_score_)
+
+
+@pytest.mark.parametrize("optimistic", [True, False])
+def test_optimistic_intervals_are_called_so(fitted, optimistic):
+    model = copy(fitted)
+    model.edge_frequency_interval_ = replace(model.edge_frequency_interval_, optimistic=optimistic)
+    texts = Shown(model._repr_html_()).texts
+    assert any("intervals are optimistic" in text for text in texts) == optimistic
 
 
 def test_what_was_tried(fitted):
@@ -206,6 +222,23 @@ def test_a_loaded_model_without_its_graph(fitted, tmp_path):
     shown = Shown(CPGNNClassifier.load(tmp_path / "model")._repr_html_()).safe()
     score = f"{100 * fitted.validation_score_:.1f} % (accuracy"
     assert shown.facts["validation score"].startswith(score)
+
+
+def test_a_custom_prior_alone_without_validation_nodes():
+    graph = toy(3, n=30).graph
+    split = Split(np.arange(20), np.arange(0), np.arange(20, 30))
+
+    def prior(graph: Graph, seed: int) -> MLPPrior:
+        return MLPPrior(graph, hidden=4, seed=seed)
+
+    model = CPGNNClassifier(prior, 0, pretrain_epochs=2, epochs=2).fit(graph, split=split)
+    facts = Shown(model._repr_html_()).safe().facts
+    assert facts == {
+        "model": "a custom prior",
+        "layers": "0: the prior alone",
+        "validation score": "none: no validation nodes",
+        "trained on": "20 labelled nodes",
+    }
 
 
 def test_many_classes_with_long_names():

@@ -21,6 +21,11 @@ from cpgnn.formatting import (
 FEW, MANY = 3, 8
 """Up to FEW classes, two matrices stand side by side; beyond MANY, headers stand upright."""
 
+OPTIMISTIC = (
+    "The intervals are optimistic: the model is right on fewer than 80 % of the validation nodes, "
+    "and its own mistakes may exceed the intervals."
+)
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -83,9 +88,11 @@ def first_classes(
     """Where edges lead, of the first `most` classes; words and evidence are those of all."""
     share, low, high = (M[:most, :most] for M in (made.share, made.low, made.high))
     first = replace(made, share=share, low=low, high=high, edges=made.edges[:most])
-    caption = f"{matrix_title(weighted)}; small: {percent(made.confidence, 0)} interval"
+    caption, words = matrix_title(weighted), in_words(made.share, names, weighted)
+    if not np.isnan(made.low).all():
+        caption += f"; small: {percent(made.confidence, 0)} interval"
     grid = share_grid(caption, first, names[:most], weighted=weighted)
-    return replace(grid, text=in_words(made.share, names, weighted))
+    return replace(grid, text=f"{words} {OPTIMISTIC}" if made.optimistic else words)
 
 
 def confusion_grid(C: np.ndarray, names: tuple[str, ...], caption: str) -> Grid:

@@ -86,8 +86,11 @@ def classifier_html(model: CPGNNClassifier, grid: Grid) -> str:
     """
     split, trials = getattr(model, "split_", None), getattr(model, "trials_", None)
     layers = f"{model.num_layers_}" if model.num_layers_ else "0: the prior alone"
-    score = f"{percent(model.validation_score_)} ({model.settings_.select_by.replace('_', ' ')}"
-    score += f" of {count(len(split.val), 'validation node')})" if split else ")"
+    score = f"{percent(model.validation_score_)} ({model.settings_.select_by.replace('_', ' ')})"
+    if split:  # the nodes that set the temperature had no say
+        chose = len(split.val) - len(model.calibration_)
+        which = f" of {count(chose, 'validation node')}, which also chose the epoch)"
+        score = score.removesuffix(")") + which if chose else "none: no validation nodes"
     rows = [
         ("model", "a custom prior" if model.architecture_ is None else str(model.architecture_)),
         ("layers", layers),
@@ -119,7 +122,7 @@ def explanation_html(of: Explanation, terms: Callable[[Explanation, int, int], l
     for i in range(min(len(of), MOST_NODES)):
         best, second = (_name(of.class_names[j]) for j in (of.predicted[i], of.runner_up[i]))
         share = whole_percent(of.probabilities[i, of.predicted[i]])
-        caption = f"{_name(of.node_ids[i])}: for {best} ({share}), or against it, for {second}"
+        caption = f"{_name(of.node_ids[i])}: to the right for {best} ({share}), left for {second}"
         parts.append(_text(emphasised(shortened(of.words(i), LONGEST_TEXT))))
         parts.append({"kind": "bars", "caption": caption, "rows": _bars(terms(of, i, MOST_TERMS))})
     if len(of) > MOST_NODES:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from cpgnn.engine.text import count
 from cpgnn.errors import Mention, Message, either
 from cpgnn.formatting import between, emphasised, percent, probability
+from cpgnn.report.grids import OPTIMISTIC
 from cpgnn.report.packing import script_json
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def render(contents: Contents) -> str:
         count=count,
         emphasised=emphasised,
         plain=plain,
+        optimistic=OPTIMISTIC,
     )
     return page.lstrip()
 
