@@ -36,6 +36,14 @@ def test_an_export_of_six_columns(put, encoding):
     assert "'no', 'date', 'text' not used" in text(weighted)
 
 
+def test_payer_and_payee_are_the_ends_of_a_payment(put):
+    payments = EXPORT.replace("from_account", "Payer").replace("to_account", "Payee")
+    loaded = read_graph(put("e.csv", payments))
+    assert names(loaded) == ["a", "b", "c"]
+    assert loaded.graph.num_edges == 2
+    assert "columns 'no', 'date', 'amount', 'text' not used" in text(loaded)
+
+
 def test_ends_by_name(put):
     path = put("e.csv", "payee,when,payer\nb,1,a\nc,2,b\n")
     loaded = read_graph(path, source="payer", target="payee")

@@ -11,7 +11,7 @@ from typing import TypedDict
 from cpgnn.engine.text import listed
 from cpgnn.errors import InputError, advise, check_choice, wrong_value
 from cpgnn.io.files import wrong
-from cpgnn.io.headers import ID, LABEL, SOURCE, SPLIT, TARGET, WEIGHT, plain
+from cpgnn.io.headers import ID, LABEL, PAYEE, PAYER, SOURCE, SPLIT, TARGET, WEIGHT, plain
 from cpgnn.io.readings import Decimal
 
 Header = tuple[str, ...] | None
@@ -62,8 +62,8 @@ class Columns:
         if not any(i is not None for i in given) and width <= 3:
             return list(range(width))
         source, target, weight = given
-        source = find.called(SOURCE) if source is None else source
-        target = find.called(TARGET) if target is None else target
+        source = find.called(SOURCE | PAYER) if source is None else source
+        target = find.called(TARGET | PAYEE) if target is None else target
         weight = find.called(WEIGHT) if weight is None else weight
         if source is None or target is None:
             got = f"{width}{f' ({listed(header)})' if header else ''}"

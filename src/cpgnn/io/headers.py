@@ -50,6 +50,8 @@ SPLIT = _names("split fold mask set subset")
 WEIGHT = _names("weight weights w value count strength score edge_weight")
 ENDS = ID | SOURCE | TARGET
 KNOWN = ENDS | LABEL | SPLIT | WEIGHT
+PAYER, PAYEE = _names("payer debtor"), _names("payee creditor")
+"""The ends of a payment: they say which of many columns is which, not that a line is a header."""
 AMOUNT = _names("amount amounts sum total volume price betrag summe umsatz montant importe")
 """Names of columns that may be meant as the weight."""
 WEAK = _names("u v i j from to head tail start end node nodes name key index")
