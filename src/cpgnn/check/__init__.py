@@ -150,7 +150,7 @@ def check(
     compare: train briefly with and without the graph. Neither this nor the test of independence
         looks at test labels.
     positive: the class that is looked for. The comparison is then by its average precision, as it
-        is of itself where one class is rare: under 5 % of the labels.
+        is by default if one class is rare: under 5 % of the labels.
     """
     target, found = rare_positive(graph, positive)
     if begin is not None:

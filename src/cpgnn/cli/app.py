@@ -103,7 +103,7 @@ FLAGS = {
     "reference": "--features",
     "class_sizes": "--class-size",
 }
-"""Parameters whose flag has another name; the others are spelt alike."""
+"""Parameters whose flag has another name; the others have the same name."""
 
 
 COLUMNS = (

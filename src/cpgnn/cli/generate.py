@@ -26,7 +26,7 @@ def generate(
         typer.Option(help="How much likelier edges are to classes one step closer."),
     ] = 2.0,
     uniform: Annotated[
-        bool, typer.Option("--uniform", help="Connect all other classes alike (base 1).")
+        bool, typer.Option("--uniform", help="Connect all other classes equally often (base 1).")
     ] = False,
     edges_per_node: Annotated[int, typer.Option(min=1, help="m: edges added with each node.")] = 6,
     bootstrap: Annotated[

@@ -15,7 +15,7 @@ ID_NAMES = frozenset(("id", "ids", "node", "node_id", "nodeid", "node id", "vert
 def keyed(what: str, table: pd.DataFrame) -> tuple[pd.Index, pd.DataFrame]:
     """The node ids of a table and its other columns.
 
-    The ids are the first column if it is called `id` (or alike), else the index. Where both seem
+    The ids are the first column if it is called `id` (or similar), else the index. Where both seem
     to hold ids, that is an error.
     """
     first = str(table.columns[0]).strip().lower() if table.shape[1] else ""

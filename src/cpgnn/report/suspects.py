@@ -122,7 +122,7 @@ def _listed(
 
 
 def _reasons(run: Run, nodes: np.ndarray, target: int) -> list[str] | None:
-    """Why these nodes might be of the class `target`, be it their most probable one or not."""
+    """Why these nodes might be of the class `target`, whether or not it is the most probable."""
     try:
         made = explain(run.classifier, None, run.graph.node_ids.to_numpy()[nodes])
     except InputError:  # too many walks come back to them

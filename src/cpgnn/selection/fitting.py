@@ -124,7 +124,7 @@ class Fitting:
         return self.settings.pretrain_epochs + self.settings.epochs
 
     def _suits_self_training(self, graph: Graph, split: Split) -> bool:
-        """Whether sure predictions shall serve as labels.
+        """Whether confident predictions serve as labels.
 
         Not where one class is looked for or the classes are weighted: what is sure is mostly of
         the common classes.

@@ -1,4 +1,4 @@
-"""Spark's errors in our words: what a user can mend is said in a sentence, without Java."""
+"""Spark's errors in our words: what a user can fix is said in a sentence, without Java."""
 
 from __future__ import annotations
 
