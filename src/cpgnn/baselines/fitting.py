@@ -22,6 +22,7 @@ from cpgnn.engine.loop import (
     Training,
     check_trainable,
     descend,
+    flushed,
     seeded,
 )
 from cpgnn.engine.target import Target, cross_entropy
@@ -62,7 +63,7 @@ def train_baseline(
         if observe is not None:
             observe(epoch)
 
-    with threads_for(graph), seeded(seed):
+    with threads_for(graph), flushed(), seeded(seed):
         descend(
             model,
             partial(logits_on, model),

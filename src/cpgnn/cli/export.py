@@ -18,7 +18,7 @@ def export(
     ],
     threads: opt.Threads = None,
 ) -> None:
-    """Write the fitted graph with its predictions, for Gephi and other programs."""
+    """Write the graph with its predictions, for Gephi and others."""
     from cpgnn.cli.progress import waiting
     from cpgnn.run.export import check_export, export_run
     from cpgnn.run.folder import load_run
