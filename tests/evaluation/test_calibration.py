@@ -57,6 +57,13 @@ def test_temperature_changes_no_class_and_mends_logits_that_are_too_large():
     assert scored.as_dict()["before"]["expected_calibration_error"] == scored.before.error
 
 
+def test_temperature_follows_the_unit_of_the_logits():
+    """Weights in cents make logits of 10⁹: T is as much larger, and the probabilities the same."""
+    R, labels = drawn(5000, 3, 2.0)
+    T = fit_temperature(R, labels)
+    assert fit_temperature(1e9 * R, labels) == pytest.approx(1e9 * T, rel=1e-4)
+
+
 def test_nothing_is_learned_from_nodes_without_an_error():
     assert fit_temperature(np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([0, 1])) == 1.0
 

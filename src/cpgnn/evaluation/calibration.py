@@ -20,7 +20,8 @@ from cpgnn.errors import check_count
 BINS = 15
 SHARE, LEAST = 0.25, 30
 """A quarter of the validation nodes set T, at least 30, and at most half of them."""
-COLDEST, HOTTEST = 1e-3, 1e6
+COLDEST, HOTTEST = 1e-3, 1e3
+"""The range of T, the upper end as a multiple of the largest difference of two logits."""
 
 
 def softmax(logits: np.ndarray, temperature: float = 1.0) -> np.ndarray:
@@ -42,9 +43,10 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     """
     if (np.take_along_axis(logits, labels[:, None], 1)[:, 0] >= logits.max(axis=1)).all():
         return 1.0
+    spread = max(float(np.ptp(logits, axis=1).max()), HOTTEST)  # large where weights are money
     found = minimize_scalar(
         lambda log_T: negative_log_likelihood(logits, labels, float(np.exp(log_T))),
-        bounds=(np.log(COLDEST), np.log(HOTTEST)),
+        bounds=(np.log(COLDEST), np.log(HOTTEST * spread)),
         method="bounded",
         options={"xatol": 1e-6},
     )
