@@ -26,7 +26,6 @@ from cpgnn.engine.loop import (
     check_trainable,
     descend,
     evaluated,
-    flushed,
     seeded,
 )
 from cpgnn.engine.scores import Score, validation_score
@@ -109,7 +108,7 @@ def train(
         lr=settings.learning_rate,
         eps=settings.adam_epsilon,
     )
-    with threads_for(graph), flushed(), seeded(seed):
+    with threads_for(graph), seeded(seed):
         only_prior = model.num_layers == 0
         if settings.pretrain_epochs and any(p.requires_grad for p in model.prior.parameters()):
             descend(

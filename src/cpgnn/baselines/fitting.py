@@ -22,7 +22,6 @@ from cpgnn.engine.loop import (
     Training,
     check_trainable,
     descend,
-    flushed,
     seeded,
 )
 from cpgnn.engine.target import Target, cross_entropy
@@ -63,7 +62,7 @@ def train_baseline(
         if observe is not None:
             observe(epoch)
 
-    with threads_for(graph), flushed(), seeded(seed):
+    with threads_for(graph), seeded(seed):
         descend(
             model,
             partial(logits_on, model),
