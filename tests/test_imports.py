@@ -8,12 +8,12 @@ import cpgnn
 
 LAYERS = (
     "cpgnn.errors",
-    "cpgnn.engine.text cpgnn.engine.fields cpgnn.engine.arrays cpgnn.formatting",
+    "cpgnn.engine.text cpgnn.engine.fields cpgnn.engine.arrays cpgnn.formatting cpgnn.relations",
     "cpgnn.engine.frames cpgnn.report.notebook",
     "cpgnn.engine.sparse",
     "cpgnn.engine.views",
     "cpgnn.graph",
-    "cpgnn.homophily cpgnn.splits",
+    "cpgnn.homophily cpgnn.splits cpgnn.cross_fitting",
     "cpgnn.compatibility cpgnn.engine",
     "cpgnn.io cpgnn.propagation cpgnn.priors cpgnn.settings cpgnn.reference",
     "cpgnn.model cpgnn.synthetic",

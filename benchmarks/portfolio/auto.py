@@ -19,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
+from cpgnn.cross_fitting import Worlds
 from cpgnn.evaluation.calibration import fit_temperature
 from portfolio.portfolio import Inputs, Member, fit_members
 from portfolio.second_stage import SecondStage, fit_second_stage
-from portfolio.worlds import Worlds
 
 GAMMAS = (0.0, 0.5, 1.0)
 NONE = "none"

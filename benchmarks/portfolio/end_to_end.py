@@ -18,9 +18,9 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from cpgnn.cross_fitting import Worlds
 from cpgnn.engine.sparse import SparseOperator
 from portfolio.networks import Block, Descent, Networks, honest_loss, operator
-from portfolio.worlds import Worlds
 
 
 @dataclass(frozen=True)

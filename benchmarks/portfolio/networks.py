@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import dropout as drop
 
+from cpgnn.cross_fitting import Worlds
 from cpgnn.engine.sparse import SparseOperator
-from portfolio.worlds import Worlds
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.cross_fitting import Worlds
+from cpgnn.relations import Relation, edges, two_hops
 from portfolio import columns as col
 from portfolio.end_to_end import EndToEnd, Together, fit_end_to_end
 from portfolio.networks import Descent, fit_networks
-from portfolio.relations import Relation, edges, two_hops
 from portfolio.trees import Boosting, fit_trees
-from portfolio.worlds import Worlds
 
 HALF = 0.5
 FLOOR = -12.0

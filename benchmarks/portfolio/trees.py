@@ -10,7 +10,7 @@ import lightgbm as lgb
 import numpy as np
 from scipy.special import log_softmax
 
-from portfolio.worlds import Worlds
+from cpgnn.cross_fitting import Worlds
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from scipy.special import log_softmax
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+from cpgnn.cross_fitting import Worlds
+from cpgnn.relations import edges, two_hops
 from portfolio import columns as col
-from portfolio.relations import edges, two_hops
 from portfolio.second_stage import fit_second_stage, fit_stage, heard
-from portfolio.worlds import Worlds
 
 
 @pytest.fixture
