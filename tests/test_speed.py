@@ -2,7 +2,7 @@
 
 Both are taken in turns in one process, so that the machine and its load cancel out. The limits are
 `SLACK` times what the ratios were when they were set (see `GUARDED`), so that an epoch that has
-become twice as dear fails on every processor: the ratios themselves differ by a quarter between them.
+become twice as dear fails on every processor: the ratios differ by a quarter between them.
 """
 
 from __future__ import annotations
