@@ -26,11 +26,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from cpgnn.cross_fitting import Worlds
+from cpgnn.priors.trees import Boosting, fit_trees
 from cpgnn.relations import Relation, edges, two_hops
 from portfolio import columns as col
 from portfolio.end_to_end import EndToEnd, Together, fit_end_to_end
 from portfolio.networks import Descent, fit_networks
-from portfolio.trees import Boosting, fit_trees
 
 HALF = 0.5
 FLOOR = -12.0
@@ -166,7 +166,7 @@ def makers(x: Inputs) -> dict[str, Callable[[], np.ndarray | EndToEnd]]:
     net = Descent(hidden=32, seed=x.seed)
     link = Descent(hidden=32, weight_decay=2e-3, seed=x.seed)
     made: dict[str, Callable[[], np.ndarray | EndToEnd]] = {}
-    made["trees"] = lambda: fit_trees(lambda f: x.tree_columns, w, Boosting(seed=x.seed))
+    made["trees"] = lambda: fit_trees(x.tree_columns, w, Boosting(seed=x.seed))[1]
     if x.A.shape[0] <= MAX_LINK_NODES:
         made["link"] = lambda: fit_networks([x.link_rows], w, link)
     if x.features is None:
@@ -183,7 +183,7 @@ def makers(x: Inputs) -> dict[str, Callable[[], np.ndarray | EndToEnd]]:
         own_net = Descent(hidden=narrow, seed=x.seed)
         made["mlp"] = lambda: fit_networks([x.own], w, own_net)
     if sp.issparse(x.features):
-        made["words"] = lambda: fit_trees(lambda f: x.words, w, Boosting(seed=x.seed))
+        made["words"] = lambda: fit_trees(x.words, w, Boosting(seed=x.seed))[1]
     scale = np.float32(SMOOTH_SCALE)
     made["ppr"] = lambda: fit_networks([scale * col.personalised(x.A, x.coordinates)], w, net)
     made["sgc"] = lambda: fit_networks([scale * col.powered(x.A, x.coordinates, 2)], w, net)
