@@ -278,10 +278,11 @@ def test_networkx_weight_can_be_ignored():
     np.testing.assert_array_equal(Graph.from_networkx(G, weight=None).degrees, [1, 2, 1])
 
 
-def test_a_directed_networkx_multigraph_becomes_undirected():
+def test_a_directed_networkx_multigraph_becomes_undirected_if_asked():
     G = nx.MultiDiGraph([(0, 1), (1, 0), (0, 1), (1, 2)])
     graph = noticed(
-        lambda: Graph.from_networkx(G), "2 edge rows repeated others and were collapsed."
+        lambda: Graph.from_networkx(G, directed=False),
+        "2 edge rows repeated others and were collapsed.",
     )
     np.testing.assert_array_equal(graph.adjacency.toarray(), nx.to_numpy_array(nx.path_graph(3)))
 

@@ -9,8 +9,9 @@ import cpgnn
 LAYERS = (
     "cpgnn.errors",
     "cpgnn.engine.text cpgnn.engine.fields cpgnn.engine.arrays cpgnn.formatting cpgnn.relations",
-    "cpgnn.engine.frames cpgnn.report.notebook",
+    "cpgnn.engine.frames cpgnn.report.notebook cpgnn.edge_types cpgnn.kinds",
     "cpgnn.engine.sparse",
+    "cpgnn.interchange",
     "cpgnn.engine.views",
     "cpgnn.graph",
     "cpgnn.homophily cpgnn.splits cpgnn.cross_fitting",

@@ -15,6 +15,16 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from cpgnn import interchange
+from cpgnn.edge_types import (
+    UNNAMED,
+    Directed,
+    EdgeType,
+    check_types,
+    relations_of,
+    scipy_parts,
+    typed_adjacency,
+)
 from cpgnn.engine.arrays import (
     Matrix,
     as_features,
@@ -23,32 +33,38 @@ from cpgnn.engine.arrays import (
     as_positions,
     as_weights,
     count_nodes,
-    is_symmetric,
     normalized,
-    pyg_features,
     repeated_rows,
-    simple_adjacency,
 )
-from cpgnn.engine.frames import by_node, joined_ids, keyed, label_series
+from cpgnn.engine.frames import (
+    by_node,
+    joined_ids,
+    keyed,
+    label_series,
+    similar_ids,
+    without_column,
+)
 from cpgnn.errors import must_be, notify, wrong_value
+from cpgnn.kinds import Kinds, as_kinds
 
 if TYPE_CHECKING:
     import networkx as nx
-    from torch_geometric.data import Data
+    from torch_geometric.data import Data, HeteroData
 
     from cpgnn.engine.views import View
+    from cpgnn.relations import Relation
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """An undirected graph with optional features and partly known labels.
+    """A graph with optional features and partly known labels.
 
     Build it with `from_edges`, `from_pandas`, `from_scipy`, `from_networkx` or `from_pyg`; they
     handle duplicates, directions and self-loops. Shapes: n nodes, F features, c classes.
     """
 
     adjacency: sp.csr_array
-    """A, [n, n]: symmetric, float32, int32 indices, empty diagonal."""
+    """A, [n, n]: all edges, symmetric, float32, int32 indices, empty diagonal."""
     features: np.ndarray | sp.csr_array | None
     """X, [n, F], dense or sparse float32; None for a featureless graph."""
     labels: np.ndarray
@@ -63,6 +79,10 @@ class Graph:
     """What was changed when the graph was built, one sentence each."""
     feature_names: tuple[str, ...] | None = None
     """The name of every feature; None if features are matched by position."""
+    edge_types: tuple[EdgeType, ...] = ()
+    """Edges that mean different things or have a direction; empty: A is all there is to say."""
+    kinds: Kinds | None = None
+    """What every node is, where there are several kinds of them."""
 
     def __post_init__(self) -> None:
         n, c, X, names = self.num_nodes, self.num_classes, self.features, self.feature_names
@@ -86,6 +106,9 @@ class Graph:
         for what, index in (("class_names", classes), ("node_ids", self.node_ids)):
             if not index.is_unique:
                 raise wrong_value(what, "be unique", f"{index[index.duplicated()][0]!r} twice")
+        check_types(self.edge_types, n)
+        if self.kinds is not None:
+            self.kinds.check(self.labels)
 
     def __repr__(self) -> str:
         return (
@@ -117,6 +140,28 @@ class Graph:
     @property
     def num_classes(self) -> int:
         return len(self.class_names)
+
+    @property
+    def has_types(self) -> bool:
+        """Whether its edges have names."""
+        return any(kind.name != UNNAMED for kind in self.edge_types)
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """Whom a node hears: one relation for each type of edge, two (out, in) if it is directed.
+
+        A graph without types has one, `edges`.
+        """
+        make = lambda: relations_of(self.adjacency, self.edge_types)  # noqa: E731
+        found: tuple[Relation, ...] = self.once(("relations",), make)
+        return found
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """The nodes whose class is asked for [n]: those of the kind that has labels."""
+        if self.kinds is None:
+            return np.ones(self.num_nodes, dtype=bool)
+        return self.kinds.labelled(self.labels)
 
     @cached_property
     def is_weighted(self) -> bool:
@@ -170,13 +215,23 @@ class Graph:
         codes, names = as_labels(labels, self.num_nodes, class_names)
         return replace(self, labels=codes, class_names=names)
 
+    def with_kinds(self, kinds: Any, described: Sequence[str] | None = None) -> Graph:
+        """The same graph with a kind for every node: names [n], or a Series indexed by node id.
+
+        `described`: the kinds whose nodes have features, all by default. The rows of the others in
+        `features` are zeros that mean nothing.
+        """
+        if isinstance(kinds, pd.Series):
+            kinds = by_node(kinds, self.node_ids)
+        return replace(self, kinds=as_kinds(kinds, self.num_nodes, described))
+
     def positions(self, ids: Any) -> np.ndarray:
         """Positions of the nodes with these ids; an unknown id is an error that names it."""
         wanted = pd.Index(np.atleast_1d(np.asarray(ids, dtype=object)))
         found = self.node_ids.get_indexer(wanted)
         if (found < 0).any():
             missing = wanted[found < 0]
-            hint = self._similar(missing[0])
+            hint = similar_ids(self.node_ids, missing[0])
             raise must_be("A node id", "be one of the graph's", repr(missing[0]), hint)
         return np.asarray(found)
 
@@ -184,14 +239,6 @@ class Graph:
         """A hash of the node ids in their order: equal means the same nodes by position."""
         hashes = pd.util.hash_pandas_object(self.node_ids.astype(str), index=False)
         return hashlib.sha256(hashes.to_numpy().tobytes()).hexdigest()
-
-    def _similar(self, missing: Hashable) -> str:
-        import difflib
-
-        names = self.node_ids[:100_000].astype(str)
-        alike = names[names.map(_folded) == _folded(missing)]
-        close = list(alike[:3]) or difflib.get_close_matches(str(missing), list(names), 3)
-        return f"Did you mean {', '.join(close)}?" if close else f"Try {names[0]!r}, for example."
 
     # -- ways in -----------------------------------------------------------------------------
 
@@ -209,20 +256,24 @@ class Graph:
         node_ids: Any = None,
         class_names: Sequence[Hashable] | None = None,
         self_loops: Any = (),
+        relation: Any = None,
+        directed: Directed = False,
     ) -> Graph:
         """A graph from node positions 0 … n-1: one pair for each edge, in either direction or both.
 
         Without weights, repeated edges count once. With weights, all rows that join u and v, in
         either direction, add up. Self-loops are set aside. `Graph.notices` and a `GraphNotice`
         warning count each of these. `self_loops` lists nodes whose self-loops were already removed
-        from the rows.
+        from the rows. `relation` names the type of every edge. `directed`: edges lead from source
+        to target; or only those of the types in such a list of names.
         """
         source, target = as_positions("'source'", source), as_positions("'target'", target)
         if source.shape != target.shape:
             raise wrong_value("target", f"be as long as 'source' ({len(source)})", len(target))
         n = count_nodes(source, target, num_nodes, node_ids, labels, features)
         values = None if weights is None else as_weights(weights, len(source))
-        A, loops, notices = simple_adjacency(source, target, values, n)
+        ends = (source, target, values, n)
+        A, types, loops, notices = typed_adjacency(*ends, relation, directed)
         set_aside = np.union1d(loops, as_positions("'self_loops'", self_loops))
         if len(set_aside) and set_aside[-1] >= n:
             raise must_be("A self-loop", f"be at one of the {n} nodes", f"node {set_aside[-1]}")
@@ -236,34 +287,21 @@ class Graph:
             self_loops=set_aside,
             notices=tuple(notices),
             feature_names=None if feature_names is None else tuple(map(str, feature_names)),
+            edge_types=types,
         )
         for notice in notices:
             notify(notice)
         return graph
 
     @classmethod
-    def from_scipy(cls, adjacency: Any, **rest: Any) -> Graph:
-        """A graph from a scipy matrix [n, n].
+    def from_scipy(cls, adjacency: Any, *, directed: Directed = False, **rest: Any) -> Graph:
+        """A graph from a scipy matrix [n, n], or a dict of them, one for each type of edge.
 
         A matrix that is symmetric (up to rounding) is used as it is. Any other is read as a list of
-        edges, one for each stored entry, as in `from_edges`. If all entries are 1, there are no
-        weights.
+        edges, one for each stored entry, as in `from_edges`, which takes the other arguments too.
+        If all entries are 1, there are no weights.
         """
-        A = sp.coo_array(adjacency)
-        if A.shape[0] != A.shape[1]:
-            raise must_be("The adjacency matrix", "be square", A.shape)
-        A.sum_duplicates()
-        weighted = bool((A.data != 1).any())
-        keep = np.ones(A.nnz, dtype=bool)
-        if is_symmetric(A):  # both directions are there: one of them is enough
-            keep = A.coords[0] <= A.coords[1]
-        return cls.from_edges(
-            A.coords[0][keep],
-            A.coords[1][keep],
-            weights=A.data[keep] if weighted else None,
-            num_nodes=A.shape[0],
-            **rest,
-        )
+        return cls.from_edges(**scipy_parts(adjacency, directed), **rest)
 
     @classmethod
     def from_pandas(
@@ -271,12 +309,17 @@ class Graph:
         edges: pd.DataFrame,
         labels: pd.DataFrame | pd.Series | None = None,
         features: pd.DataFrame | None = None,
+        *,
+        relation: str | None = None,
+        directed: Directed = False,
     ) -> Graph:
         """A graph from tables: edges (source, target[, weight]), labels (id, label), features.
 
         Node ids of labels and features are the first column if it is called `id`, else the index.
-        The nodes are the union of all ids, in the order of their first appearance.
+        The nodes are the union of all ids, in the order of their first appearance. `relation` is
+        the column of the edges that holds their type; `directed` as in `from_edges`.
         """
+        edges, types = without_column(edges, relation)
         if edges.shape[1] not in (2, 3):
             raise wrong_value("edges", "have 2 or 3 columns: source, target[, weight]", edges.shape)
         given = label_series(labels)
@@ -305,6 +348,8 @@ class Graph:
             feature_names=names if names is not None and names.is_unique else None,
             labels=values,
             node_ids=index,
+            relation=types,
+            directed=directed,
         )
 
     @classmethod
@@ -315,85 +360,40 @@ class Graph:
         label: str = "label",
         weight: str | None = "weight",
         features: str | None = None,
+        relation: str | None = None,
+        directed: Directed | None = None,
     ) -> Graph:
         """A graph from NetworkX; reads the node attribute `label` and the edge attribute `weight`.
 
-        `features` names a node attribute that holds one vector for each node.
+        `features` names a node attribute that holds one vector for each node, `relation` an edge
+        attribute that holds its type; the keys of a multigraph, if they are text, are types too.
+        A `DiGraph` is directed unless `directed` says otherwise.
         """
-        ids = list(graph.nodes)
-        position = {node: i for i, node in enumerate(ids)}
-        edges = list(graph.edges(data=True))
-        weights = None
-        if weight is not None and any(weight in data for *_, data in edges):
-            weights = [data.get(weight, 1.0) for *_, data in edges]
-        labels = np.full(len(ids), None, dtype=object)
-        labels[:] = [graph.nodes[node].get(label) for node in ids]
-        lacking = [
-            node for node in ids if features is not None and features not in graph.nodes[node]
-        ]
-        if lacking:
-            must = f"have the attribute {features!r}, one vector each"
-            raise must_be("Every node", must, f"{lacking[0]!r} without")
-        return cls.from_edges(
-            np.array([position[u] for u, _, _ in edges], dtype=np.int64),
-            np.array([position[v] for _, v, _ in edges], dtype=np.int64),
-            weights=weights,
-            num_nodes=len(ids),
-            features=None if features is None else [graph.nodes[node][features] for node in ids],
-            labels=labels,
-            node_ids=pd.Index(ids, tupleize_cols=False),
-        )
+        parts = interchange.networkx_parts(graph, label, weight, features, relation, directed)
+        made = cls.from_edges(**parts)
+        kinds = [graph.nodes[node].get("kind") for node in graph.nodes]
+        return made.with_kinds(kinds) if kinds and all(kinds) else made
 
     @classmethod
-    def from_pyg(cls, data: Data) -> Graph:
-        """A graph from a PyG `Data`: edge_index, x, y (-1 = unknown), edge_weight."""
-        ends = data.edge_index.cpu().numpy()
-        weight = getattr(data, "edge_weight", None)
-        values = np.ones(ends.shape[1]) if weight is None else weight.cpu().numpy().ravel()
-        n = int(data.num_nodes)
-        A = sp.coo_array((values, (ends[0], ends[1])), shape=(n, n))
-        A.sum_duplicates()
-        repeated = ends.shape[1] - A.nnz
-        if weight is None:
-            A.data[:] = 1
-        graph = cls.from_scipy(
-            A,
-            features=None if data.x is None else pyg_features(data.x),
-            labels=None if data.y is None else data.y.cpu().numpy().ravel(),
-            node_ids=getattr(data, "node_ids", None),
-            class_names=getattr(data, "class_names", None),
-            self_loops=getattr(data, "self_loops", ()),
-        )
+    def from_pyg(cls, data: Data | HeteroData, *, directed: Directed = False) -> Graph:
+        """A graph from a PyG `Data`: edge_index, x, y (-1 = unknown), edge_weight.
+
+        A `HeteroData` brings types of edges and kinds of nodes along.
+        """
+        if hasattr(data, "node_types"):
+            return interchange.from_hetero(cls.from_edges, data, directed)
+        graph, repeated, weighted = interchange.from_data(cls.from_scipy, data, directed)
         if repeated:
-            notice = repeated_rows(repeated, weighted=weight is not None)
+            notice = repeated_rows(repeated, weighted=weighted)
             notify(notice)
             graph = replace(graph, notices=(*graph.notices, notice))
         return graph
 
-    def to_pyg(self) -> Data:
-        """A PyG `Data` with both directions of every edge; sparse features become a CSR tensor."""
-        import torch
-        from torch_geometric.data import Data
+    def to_pyg(self) -> Data | HeteroData:
+        """A PyG `Data` with both directions of every undirected edge; `HeteroData` where there are
+        types of edges or kinds of nodes. Sparse features become a CSR tensor."""
+        return interchange.to_pyg(self)
 
-        from cpgnn.engine.sparse import csr_tensor
-
-        A = sp.coo_array(self.adjacency)
-        data = Data(
-            edge_index=torch.from_numpy(np.stack(A.coords).astype(np.int64)),
-            y=torch.from_numpy(self.labels),
-            num_nodes=self.num_nodes,
-        )
-        if self.is_weighted:
-            data.edge_weight = torch.from_numpy(A.data)
-        if self.features is not None:
-            sparse = sp.issparse(self.features)
-            data.x = csr_tensor(self.features) if sparse else torch.from_numpy(self.features)
-        data.node_ids, data.class_names = list(self.node_ids), list(self.class_names)
-        if len(self.self_loops):
-            data.self_loops = torch.from_numpy(self.self_loops)
-        return data
-
-
-def _folded(name: Hashable) -> str:
-    """A name without what people mistype: case, blanks around it, leading zeros."""
-    return str(name).strip().lower().lstrip("0")
+    def to_networkx(self) -> nx.Graph:
+        """A NetworkX graph with `label`, `kind` and `weight`; types are the keys of its edges."""
+        return interchange.to_networkx(self)

@@ -58,9 +58,17 @@ def _length(x: Any) -> int:
 
 
 def simple_adjacency(
-    source: np.ndarray, target: np.ndarray, weights: np.ndarray | None, n: int
+    source: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    n: int,
+    *,
+    directed: bool = False,
 ) -> tuple[sp.csr_array, np.ndarray, list[str]]:
-    """Symmetric A without diagonal, the nodes with self-loops, and what was changed."""
+    """A without diagonal, the nodes with self-loops, and what was changed.
+
+    Symmetric, or, if `directed`, with an entry (u, v) for every edge from u to v.
+    """
     notices = []
     loop = source == target
     loops = np.unique(source[loop])
@@ -76,19 +84,22 @@ def simple_adjacency(
         source, target = source[keep], target[keep]
         weights = None if weights is None else weights[keep]
     index = np.int32 if n < 2**31 else np.int64
-    low, high = np.minimum(source, target).astype(index), np.maximum(source, target).astype(index)
-    rows = len(low)
+    ends = (source, target)
+    if not directed:
+        ends = (np.minimum(source, target), np.maximum(source, target))
+    first, second = (end.astype(index) for end in ends)
+    rows = len(first)
     values = np.ones(rows, dtype=np.float32) if weights is None else weights
-    upper = sp.coo_array((values, (low, high)), shape=(n, n)).tocsr()  # repeated rows are summed
-    del low, high
-    if upper.nnz < rows:
-        notices.append(repeated_rows(rows - upper.nnz, weighted=weights is not None))
+    A = sp.coo_array((values, (first, second)), shape=(n, n)).tocsr()  # repeated rows are summed
+    del ends, first, second
+    if A.nnz < rows:
+        notices.append(repeated_rows(rows - A.nnz, weighted=weights is not None))
     if weights is None:
-        upper.data[:] = 1
-    elif upper.nnz and upper.data.max() > np.finfo(np.float32).max:
-        raise must_be("The weights of an edge", "add up to at most 3.4e+38", upper.data.max())
-    upper.data = upper.data.astype(np.float32, copy=False)
-    A = sp.csr_array(upper + upper.T)
+        A.data[:] = 1
+    elif A.nnz and A.data.max() > np.finfo(np.float32).max:
+        raise must_be("The weights of an edge", "add up to at most 3.4e+38", A.data.max())
+    A.data = A.data.astype(np.float32, copy=False)
+    A = sp.csr_array(A) if directed else sp.csr_array(A + A.T)
     A.sort_indices()
     return A, loops, notices
 

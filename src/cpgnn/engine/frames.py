@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,16 @@ def keyed(what: str, table: pd.DataFrame) -> tuple[pd.Index, pd.DataFrame]:
         got = f"a column {table.columns[0]!r} and an index of {table.index.dtype}"
         raise must_be(what, must, got, "Try .reset_index(drop=True), or .drop(columns=…).")
     return pd.Index(table.iloc[:, 0], tupleize_cols=False), table.iloc[:, 1:]
+
+
+def without_column(edges: pd.DataFrame, name: str | None) -> tuple[pd.DataFrame, Any]:
+    """A table of edges without the column that holds their types, and that column."""
+    if name is None:
+        return edges, None
+    if name not in edges.columns[2:]:
+        must = "name a column of the edges, after source and target"
+        raise wrong_value("relation", must, repr(name))
+    return edges.drop(columns=name), edges[name].to_numpy()
 
 
 def label_series(labels: pd.DataFrame | pd.Series | None) -> pd.Series:
@@ -101,3 +112,18 @@ def by_node(labels: pd.Series, node_ids: pd.Index) -> Any:
 def _tells_ids(index: pd.Index) -> bool:
     """Whether an index was made on purpose: it has a name, or is not of integers."""
     return index.name is not None or not pd.api.types.is_integer_dtype(index.dtype)
+
+
+def similar_ids(node_ids: pd.Index, missing: Hashable) -> str:
+    """A hint for an id that no node has: "Did you mean a1?"."""
+    import difflib
+
+    names = node_ids[:100_000].astype(str)
+    alike = names[names.map(_folded) == _folded(missing)]
+    close = list(alike[:3]) or difflib.get_close_matches(str(missing), list(names), 3)
+    return f"Did you mean {', '.join(close)}?" if close else f"Try {names[0]!r}, for example."
+
+
+def _folded(name: Hashable) -> str:
+    """A name without what people mistype: case, blanks around it, leading zeros."""
+    return str(name).strip().lower().lstrip("0")

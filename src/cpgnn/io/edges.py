@@ -11,12 +11,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.edge_types import Directed
 from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
+from cpgnn.kinds import Kinds
 
 FEW = 10
 """With fewer rows than this, a pair of nodes that occurs once is nothing unusual."""
@@ -44,6 +46,10 @@ class EdgeList:
     class_names: tuple[Hashable, ...] = ()
     split: np.ndarray | None = None
     self_loops: np.ndarray | tuple[()] = ()
+    relation: np.ndarray | None = None
+    """The type of every edge, by name."""
+    directed: Directed = False
+    kinds: Kinds | None = None
 
     def place_of(self, position: int) -> str:
         """Where a node is first named, for a message."""

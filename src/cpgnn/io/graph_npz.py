@@ -7,6 +7,11 @@ or `features_data`/`_indices`/`_indptr`/`_shape` (CSR), `node_ids` (integers or 
 (UTF-8, uint8) with `<name>_offsets` (int64); reading also takes fixed-width unicode. Without
 `node_ids` the nodes are 0 … n-1. Other arrays, such as split masks, are left to `read_npz_arrays`.
 
+Types of edges: `edge_type` int [E] into `relation_names`; `relation_directed` bool [types], where
+`edge_index` then leads from source to target. Kinds of nodes: `node_kind` int [n] into
+`kind_names`; `kind_described` bool [kinds]: which have features. Features may have rows for the
+nodes of the first kind only.
+
 Only what `Graph` cannot notice is checked here; it says the rest, and the file is put before it.
 """
 
@@ -14,6 +19,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +28,40 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 
+from cpgnn.edge_types import UNNAMED, all_types
 from cpgnn.engine.text import first_line
 from cpgnn.errors import GraphNotice, must_be
 from cpgnn.graph import Graph
 from cpgnn.io.atomic import atomic_write
 from cpgnn.io.files import StrPath, about, memory_limit, wrong
 from cpgnn.io.npz import Arrays, read_npz_arrays
+from cpgnn.kinds import Kinds
 
 # -- out ----------------------------------------------------------------------------------------
 
 
 def write_graph(path: StrPath, graph: Graph) -> None:
     """Write a graph, uncompressed and atomically; its notices are not kept."""
-    upper = sp.coo_array(sp.triu(graph.adjacency, k=1))
+    types = all_types(graph.adjacency, graph.edge_types)
+    edges = [kind.each_once() for kind in types]
+    ends = [np.concatenate([part.coords[i] for part in edges]) for i in (0, 1)]
     arrays: Arrays = {
-        "edge_index": np.stack(upper.coords).astype(np.int32, copy=False),
+        "edge_index": np.stack(ends).astype(np.int32, copy=False),
         "labels": graph.labels,
         "self_loops": graph.self_loops,
         **_names_out("class_names", graph.class_names),
         **features_out(graph.features),
     }
     if graph.is_weighted:
-        arrays["edge_weight"] = upper.data
+        arrays["edge_weight"] = np.concatenate([part.data for part in edges])
+    if graph.edge_types:
+        arrays["edge_type"] = np.repeat(np.arange(len(types)), [part.nnz for part in edges])
+        arrays["relation_directed"] = np.array([kind.directed for kind in types])
+        arrays |= _names_out("relation_names", [kind.name for kind in types])
+    if graph.kinds is not None:
+        arrays["node_kind"] = graph.kinds.codes
+        arrays["kind_described"] = np.array(graph.kinds.described)
+        arrays |= _names_out("kind_names", graph.kinds.names)
     if not graph.node_ids.equals(pd.RangeIndex(graph.num_nodes)):
         arrays |= _names_out("node_ids", graph.node_ids)
     if graph.feature_names is not None:
@@ -91,11 +109,12 @@ def graph_from_arrays(path: Path, arrays: Arrays) -> Graph:
     parts = graph_parts(path, arrays)
     with about(path), warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphNotice)
-        return Graph.from_edges(**parts)
+        kinds = parts.pop("kinds")
+        return replace(Graph.from_edges(**parts), kinds=kinds)
 
 
 def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
-    """The arguments of `Graph.from_edges`."""
+    """The arguments of `Graph.from_edges`, and `kinds`."""
     edges = _integers(path, arrays, "edge_index", 2)
     if edges.shape[0] != 2:
         raise wrong(path, "'edge_index'", "have the shape [2, edges]", list(edges.shape))
@@ -105,6 +124,7 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
     no_loops = np.empty(0, dtype=np.int64)
     loops = _integers(path, arrays, "self_loops", 1) if "self_loops" in arrays else no_loops
     ids, features = names_in(path, arrays, "node_ids"), features_in(path, arrays)
+    kinds, features = _kinds_in(path, arrays, features)
     sizes = [int(np.shape(x)[0]) for x in (labels, ids, features) if x is not None]
     if any(size != sizes[0] for size in sizes):
         raise wrong(path, "'labels', 'features' and 'node_ids'", "be equally long", sizes)
@@ -127,7 +147,59 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
         "node_ids": ids,
         "class_names": None if names is None or labels is None else tuple(names.tolist()),
         "self_loops": loops,
+        **_types_in(path, arrays, edges.shape[1]),
+        "kinds": kinds,
     }
+
+
+def _types_in(path: Path, arrays: Arrays, count: int) -> dict[str, Any]:
+    """`relation` and `directed` for `Graph.from_edges`."""
+    if "edge_type" not in arrays:
+        return {"relation": None, "directed": False}
+    codes = _integers(path, arrays, "edge_type", 1)
+    names = names_in(path, arrays, "relation_names")
+    if names is None:
+        names = pd.Index([f"type {i}" for i in range(int(codes.max(initial=-1)) + 1)])
+    if len(codes) != count or (count and not 0 <= codes.min() <= codes.max() < len(names)):
+        must = f"have an index into 'relation_names' for each of {count:,} edges"
+        raise wrong(path, "'edge_type'", must, _sight(codes))
+    one_way = _flags(path, arrays, "relation_directed", len(names), default=False)
+    if list(names) == [UNNAMED]:
+        return {"relation": None, "directed": bool(one_way[0])}
+    used = np.isin(np.arange(len(names)), codes)
+    return {
+        "relation": names.astype(str).to_numpy(dtype=object)[codes],
+        "directed": [str(name) for name in names[one_way & used]],
+    }
+
+
+def _kinds_in(path: Path, arrays: Arrays, X: Any) -> tuple[Kinds | None, Any]:
+    """The kinds of nodes, and the features with a row for every node."""
+    if "node_kind" not in arrays:
+        return None, X
+    codes = _integers(path, arrays, "node_kind", 1).astype(np.int64)
+    names = names_in(path, arrays, "kind_names")
+    if names is None:
+        names = pd.Index([f"kind {i}" for i in range(int(codes.max(initial=-1)) + 1)])
+    if len(codes) and not 0 <= codes.min() <= codes.max() < len(names):
+        raise wrong(path, "'node_kind'", "be an index into 'kind_names'", _sight(codes))
+    described = _flags(path, arrays, "kind_described", len(names), default=X is not None)
+    first = np.flatnonzero(codes == 0)
+    if X is not None and X.shape[0] == len(first) < len(codes):
+        described = np.arange(len(names)) == 0
+        rows = np.full(len(codes), len(first))
+        rows[first] = np.arange(len(first))
+        empty = np.zeros((1, X.shape[1]), dtype=np.float32)
+        X = sp.vstack([X, empty], format="csr") if sp.issparse(X) else np.vstack([X, empty])
+        X = X[rows]
+    return Kinds(codes, tuple(map(str, names)), tuple(described.tolist())), X
+
+
+def _flags(path: Path, arrays: Arrays, key: str, count: int, *, default: bool) -> np.ndarray:
+    flags = arrays.get(key, np.full(count, default))
+    if flags.shape != (count,) or flags.dtype.kind not in "biu":
+        raise wrong(path, f"'{key}'", f"be {count} times true or false", _sight(flags))
+    return flags.astype(bool)
 
 
 def features_in(path: Path, arrays: Arrays) -> np.ndarray | sp.csr_array | None:

@@ -43,6 +43,9 @@ def read_npz_edges(
         labels=labels,
         class_names=names or (),
         self_loops=parts["self_loops"],
+        relation=parts["relation"],
+        directed=parts["directed"],
+        kinds=parts["kinds"],
     )
     X, names = parts["features"], parts["feature_names"]
     return edges, None if X is None else _feature_rows(path, None, X, names, impute, like)

@@ -249,5 +249,9 @@ def _assemble(
             node_ids=index,
             class_names=class_names,
             self_loops=given.self_loops,
+            relation=given.relation,
+            directed=given.directed,
         )
+        if given.kinds is not None:
+            graph = replace(graph, kinds=given.kinds)
     return graph, None if split is None else parts

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from cpgnn.edge_types import UNNAMED, all_types
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import GraphNotice, advise, must_be
 from cpgnn.graph import Graph
+from cpgnn.kinds import Kinds
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +54,14 @@ def extended(
     n, m = fitted.num_nodes, int(is_new.sum())
     named = found.copy()
     named[is_new] = n + np.arange(m)
+    kinds = _kinds(fitted, later, named, n + m)
     X, kept, replaced, filled = _features(fitted, later, named, described, medians)
-    one, two = (sp.triu(graph.adjacency, format="coo") for graph in (fitted, later))
+    edges, weights, relation, directed = _edges(fitted, later, named)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphNotice)
         graph = Graph.from_edges(
-            np.concatenate([one.coords[0], named[two.coords[0]]]),
-            np.concatenate([one.coords[1], named[two.coords[1]]]),
-            weights=np.concatenate([one.data, two.data]) if fitted.is_weighted else None,
+            *edges,
+            weights=weights if fitted.is_weighted else None,
             num_nodes=n + m,
             features=X,
             feature_names=fitted.feature_names,
@@ -67,7 +69,11 @@ def extended(
             node_ids=old.append(ids[is_new]) if m else fitted.node_ids,
             class_names=fitted.class_names,
             self_loops=np.concatenate([fitted.self_loops, named[later.self_loops]]),
+            relation=relation,
+            directed=directed,
         )
+    if kinds is not None:
+        graph = replace(graph, kinds=kinds)
     added = graph.num_edges - fitted.num_edges
     notices = [
         f"{count(m, 'new node')} and {count(added, 'new edge')} were added to the "
@@ -83,8 +89,8 @@ def extended(
     if fitted.is_weighted and not later.is_weighted and later.num_edges:
         notices.append(
             "The later edges have no weights, so each counts 1; in the fit an edge weighs "
-            f"{one.data.mean():.3g} on average. If a column holds the weights, name it with "
-            "--weight."
+            f"{fitted.adjacency.data.mean():.3g} on average. If a column holds the weights, name "
+            "it with --weight."
         )
     again = later.num_edges - added
     if fitted.is_weighted and again:
@@ -94,6 +100,59 @@ def extended(
             "command line: --replace-graph)."
         )
     return Extended(graph, named, tuple(notices))
+
+
+def _edges(
+    fitted: Graph, later: Graph, named: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool | list[str]]:
+    """The edges of both [2, m]; weights, types and directions as the fitted graph has them."""
+    first, second = (all_types(graph.adjacency, graph.edge_types) for graph in (fitted, later))
+    one_way = {kind.name: kind.directed for kind in first}
+    if not fitted.has_types:
+        second = tuple(replace(kind, name=UNNAMED) for kind in second)
+    unknown = [kind.name for kind in second if kind.name not in one_way and kind.num_edges]
+    if unknown:
+        must = f"be one of the fit's: {', '.join(sorted(one_way))}"
+        hint = "Name the column that holds it." if unknown == [UNNAMED] else ""
+        raise must_be("The type of a later edge", must, repr(unknown[0]), hint)
+    ends, values, types = [], [], []
+    for kinds, at in ((first, np.arange(fitted.num_nodes)), (second, named)):
+        for kind in kinds:
+            both_ways = one_way.get(kind.name) and not kind.directed
+            M = sp.coo_array(kind.matrix) if both_ways else kind.each_once()
+            ends.append(np.stack([at[end] for end in M.coords]))
+            values.append(M.data)
+            types += [kind.name] * M.nnz
+    directed = [name for name, is_directed in one_way.items() if is_directed]
+    return (
+        np.concatenate(ends, axis=1),
+        np.concatenate(values),
+        np.array(types, dtype=object) if fitted.has_types else None,
+        directed if fitted.has_types else bool(directed),
+    )
+
+
+def _kinds(fitted: Graph, later: Graph, named: np.ndarray, total: int) -> Kinds | None:
+    """The kinds of all nodes: a known node keeps its own, a new one brings its own."""
+    known, n = fitted.kinds, fitted.num_nodes
+    if known is None:
+        return None
+    codes = np.append(known.codes, np.full(total - n, -1))
+    if later.kinds is not None:
+        code = pd.Index(known.names).get_indexer(pd.Index(later.kinds.names))
+        given = code[later.kinds.codes]
+        clash = (named < n) & (codes[named] != given)
+        if clash.any():
+            i = int(np.argmax(clash))
+            was, now = known.names[codes[named[i]]], later.kinds.names[later.kinds.codes[i]]
+            must = f"keep its kind, {was!r} in the fit"
+            raise must_be(f"Node {shorten(str(later.node_ids[i]))}", must, repr(now))
+        codes[named] = given
+    if (codes < 0).any():
+        names = ", ".join(known.names)
+        first = shorten(str(later.node_ids[int(np.argmax(codes[named] < 0))]))
+        raise must_be("Every new node", f"have a kind: {names}", f"none for {first}")
+    return replace(known, codes=codes)
 
 
 def _comparable(first: pd.Index, later: pd.Index) -> tuple[pd.Index, pd.Index]:
@@ -122,12 +181,15 @@ def _features(
         described = np.full(later.num_nodes, later.features is not None)
     is_new = named >= n
     bare = is_new & ~described
+    if later.kinds is not None:
+        bare &= later.kinds.has_features
     if bare.any() and medians is None:
         first = shorten(str(later.node_ids[int(np.argmax(bare))]))
         got = f"none for {count(int(bare.sum()), 'new node')}, {first} first"
         hint = advise("Add the rows, or use {}.", impute="median")
         raise must_be("Every new node", "have features", got, hint)
     parts: list[Any] = [X]
+    no_row = is_new & ~described & ~bare
     if later.features is not None:
         Z: Any = later.features
         if fitted.feature_names is not None and later.feature_names is not None:
@@ -136,11 +198,13 @@ def _features(
             must = f"have the {X.shape[1]:,} features of the fit"
             raise must_be("The later graph", must, f"{Z.shape[1]:,}")
         parts.append(Z)
+    parts.append(np.zeros((1, X.shape[1]), dtype=np.float32))
     if medians is not None:
         parts.append(np.asarray(medians, dtype=np.float32)[None, :])
-    # Which row of the stacked parts each node takes: its own, the later one, or the medians.
-    row = np.arange(total)
-    row[named[bare]] = sum(part.shape[0] for part in parts) - 1
+    # Which row of the stacked parts each node takes: its own, the later one, zeros or the medians.
+    row, last = np.arange(total), sum(part.shape[0] for part in parts) - 1
+    row[named[bare]] = last
+    row[named[no_row]] = last - (medians is not None)
     row[named[described]] = n + np.flatnonzero(described)
     if sp.issparse(X):
         stacked: Any = sp.vstack([sp.csr_array(part) for part in parts], format="csr")

@@ -1,0 +1,260 @@
+"""Graphs of other libraries: NetworkX, and PyG's `Data` and `HeteroData`, in and out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from cpgnn.edge_types import Directed, all_types
+from cpgnn.engine.arrays import is_symmetric, pyg_features
+from cpgnn.errors import must_be, wrong_value
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from torch_geometric.data import Data, HeteroData
+
+    from cpgnn.graph import Graph
+
+
+# -- NetworkX ------------------------------------------------------------------------------------
+
+
+def networkx_parts(
+    graph: nx.Graph,
+    label: str,
+    weight: str | None,
+    features: str | None,
+    relation: str | None,
+    directed: Directed | None,
+) -> dict[str, Any]:
+    """The arguments of `Graph.from_edges`."""
+    ids = list(graph.nodes)
+    position = {node: i for i, node in enumerate(ids)}
+    edges = list(graph.edges(data=True))
+    weights = None
+    if weight is not None and any(weight in data for *_, data in edges):
+        weights = [data.get(weight, 1.0) for *_, data in edges]
+    labels = np.full(len(ids), None, dtype=object)
+    labels[:] = [graph.nodes[node].get(label) for node in ids]
+    lacking = [node for node in ids if features is not None and features not in graph.nodes[node]]
+    if lacking:
+        must = f"have the attribute {features!r}, one vector each"
+        raise must_be("Every node", must, f"{lacking[0]!r} without")
+    types = None
+    if relation is not None:
+        types = [data.get(relation) for *_, data in edges]
+        if edges and not any(value is not None for value in types):
+            raise wrong_value("relation", "name an attribute of edges", repr(relation))
+    elif graph.is_multigraph() and edges:
+        keys = [key for *_, key in graph.edges(keys=True)]
+        types = keys if all(isinstance(key, str) for key in keys) else None
+    return {
+        "source": np.array([position[u] for u, _, _ in edges], dtype=np.int64),
+        "target": np.array([position[v] for _, v, _ in edges], dtype=np.int64),
+        "weights": weights,
+        "num_nodes": len(ids),
+        "features": None if features is None else [graph.nodes[node][features] for node in ids],
+        "labels": labels,
+        "node_ids": pd.Index(ids, tupleize_cols=False),
+        "relation": types,
+        "directed": graph.is_directed() if directed is None else directed,
+    }
+
+
+def to_networkx(graph: Graph) -> nx.Graph:
+    """A NetworkX graph: ids, `label` (where known), `kind`, `weight`.
+
+    Directed if some type is (undirected edges go both ways then); a multigraph with the type as
+    the key if there are several types.
+    """
+    import networkx as nx
+
+    types = all_types(graph.adjacency, graph.edge_types)
+    directed = any(kind.directed for kind in types)
+    several = graph.has_types
+    if several:
+        made: Any = nx.MultiDiGraph() if directed else nx.MultiGraph()
+    else:
+        made = nx.DiGraph() if directed else nx.Graph()
+    ids = list(graph.node_ids)
+    made.add_nodes_from(ids)
+    for i in np.flatnonzero(graph.labels >= 0):
+        made.nodes[ids[i]]["label"] = graph.class_names[graph.labels[i]]
+    if graph.kinds is not None:
+        for node, code in zip(ids, graph.kinds.codes, strict=True):
+            made.nodes[node]["kind"] = graph.kinds.names[code]
+    for kind in types:
+        M = sp.coo_array(kind.matrix) if directed else kind.each_once()
+        for u, v, value in zip(*M.coords, M.data.tolist(), strict=True):
+            given = {"weight": value} if graph.is_weighted else {}
+            key = {"key": kind.name} if several else {}
+            made.add_edge(ids[u], ids[v], **key, **given)
+    return made
+
+
+# -- PyG -----------------------------------------------------------------------------------------
+
+
+def from_data(make: Any, data: Data, directed: Directed) -> tuple[Graph, int, bool]:
+    """The graph that `make` (`Graph.from_scipy`) makes, how many edges were repeated, weights."""
+    ends = data.edge_index.cpu().numpy()
+    weight = getattr(data, "edge_weight", None)
+    values = np.ones(ends.shape[1]) if weight is None else weight.cpu().numpy().ravel()
+    n = int(data.num_nodes)
+    A = sp.coo_array((values, (ends[0], ends[1])), shape=(n, n))
+    A.sum_duplicates()
+    repeated = ends.shape[1] - A.nnz
+    if weight is None:
+        A.data[:] = 1
+    graph = make(
+        A,
+        directed=directed,
+        features=None if data.x is None else pyg_features(data.x),
+        labels=None if data.y is None else data.y.cpu().numpy().ravel(),
+        node_ids=getattr(data, "node_ids", None),
+        class_names=getattr(data, "class_names", None),
+        self_loops=getattr(data, "self_loops", ()),
+    )
+    return graph, repeated, weight is not None
+
+
+def from_hetero(make: Any, data: HeteroData, directed: Directed) -> Graph:
+    """The graph that `make` (`Graph.from_edges`) makes of all nodes, kind after kind.
+
+    The relation in the middle of (source, relation, target) is the type; where two have the same
+    one, all three are. Relations called `rev_…` are left out: they are another's, backwards.
+    """
+    kinds = list(data.node_types)
+    counts = [int(data[kind].num_nodes) for kind in kinds]
+    start = dict(zip(kinds, np.cumsum([0, *counts[:-1]]).tolist(), strict=True))
+    triples = [t for t in data.edge_types if not t[1].startswith("rev_")]
+    middles = [t[1] for t in triples]
+    ends, types, weights = [], [], []
+    weighted = any("edge_weight" in data[t] for t in triples)
+    for triple in triples:
+        pair = data[triple].edge_index.cpu().numpy()
+        given = data[triple].get("edge_weight")
+        values = np.ones(pair.shape[1]) if given is None else given.cpu().numpy().ravel()
+        if triple[0] == triple[2]:
+            size = (counts[kinds.index(triple[0])],) * 2
+            if is_symmetric(sp.coo_array((values, tuple(pair)), shape=size)):
+                once = pair[0] <= pair[1]
+                pair, values = pair[:, once], values[once]
+        ends.append(pair + np.array([[start[triple[0]]], [start[triple[2]]]]))
+        name = triple[1] if middles.count(triple[1]) == 1 else " ".join(triple)
+        types += [name] * pair.shape[1]
+        weights.append(values)
+    edges = np.concatenate(ends, axis=1) if ends else np.empty((2, 0), dtype=np.int64)
+    labels = np.full(sum(counts), -1, dtype=np.int64)
+    blocks, described, ids = [], [], []
+    for kind, number in zip(kinds, counts, strict=True):
+        part = data[kind]
+        if part.get("y") is not None:
+            labels[start[kind] : start[kind] + number] = part.y.cpu().numpy().ravel()
+        if part.get("x") is not None:
+            blocks.append((start[kind], pyg_features(part.x)))
+            described.append(kind)
+        ids += list(part.get("node_ids", [(kind, i) for i in range(number)]))
+    graph = make(
+        edges[0],
+        edges[1],
+        weights=np.concatenate(weights) if weighted else None,
+        num_nodes=sum(counts),
+        features=stacked(blocks, sum(counts)),
+        labels=labels,
+        class_names=getattr(data, "class_names", None),
+        node_ids=pd.Index(ids, tupleize_cols=False),
+        relation=types or None,
+        directed=directed,
+    )
+    made: Graph = graph.with_kinds(np.repeat(kinds, counts), described=described)
+    return made
+
+
+def stacked(blocks: list[tuple[int, Any]], n: int) -> Any:
+    """Features of several kinds: rows below each other, every kind with columns of its own."""
+    if not blocks:
+        return None
+    if len(blocks) == 1 and blocks[0][1].shape[0] == n:
+        return blocks[0][1]
+    columns = np.cumsum([0, *(X.shape[1] for _, X in blocks)])
+    if not any(sp.issparse(X) for _, X in blocks):
+        full = np.zeros((n, columns[-1]), dtype=np.float32)
+        for (first, X), column in zip(blocks, columns, strict=False):
+            full[first : first + X.shape[0], column : column + X.shape[1]] = X
+        return full
+    parts = []
+    for (first, X), column in zip(blocks, columns, strict=False):
+        Z = sp.coo_array(X)
+        parts.append((Z.data, Z.coords[0] + first, Z.coords[1] + column))
+    data, rows, places = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return sp.csr_array((data, (rows, places)), shape=(n, columns[-1]))
+
+
+def to_pyg(graph: Graph) -> Data | HeteroData:
+    """`Data`, with both directions of every undirected edge; `HeteroData` of types or kinds."""
+    if graph.has_types or graph.kinds is not None:
+        return _to_hetero(graph)
+    import torch
+    from torch_geometric.data import Data
+
+    A = sp.coo_array(all_types(graph.adjacency, graph.edge_types)[0].matrix)
+    data = Data(
+        edge_index=torch.from_numpy(np.stack(A.coords).astype(np.int64)),
+        y=torch.from_numpy(graph.labels),
+        num_nodes=graph.num_nodes,
+    )
+    if graph.is_weighted:
+        data.edge_weight = torch.from_numpy(A.data)
+    if graph.features is not None:
+        data.x = _tensor(graph.features)
+    data.node_ids, data.class_names = list(graph.node_ids), list(graph.class_names)
+    if len(graph.self_loops):
+        data.self_loops = torch.from_numpy(graph.self_loops)
+    return data
+
+
+def _tensor(X: Any) -> Any:
+    import torch
+
+    from cpgnn.engine.sparse import csr_tensor
+
+    return csr_tensor(X) if sp.issparse(X) else torch.from_numpy(np.ascontiguousarray(X))
+
+
+def _to_hetero(graph: Graph) -> HeteroData:
+    """Edges as (kind, type, kind); an undirected type within one kind in both directions."""
+    import torch
+    from torch_geometric.data import HeteroData
+
+    data: Any = HeteroData()
+    names = graph.kinds.names if graph.kinds else ("node",)
+    codes = graph.kinds.codes if graph.kinds else np.zeros(graph.num_nodes, dtype=np.int64)
+    place = np.zeros(graph.num_nodes, dtype=np.int64)
+    for code, name in enumerate(names):
+        nodes = np.flatnonzero(codes == code)
+        place[nodes] = np.arange(len(nodes))
+        data[name].num_nodes = len(nodes)
+        data[name].node_ids = [graph.node_ids[i] for i in nodes]
+        if (graph.labels[nodes] >= 0).any():
+            data[name].y = torch.from_numpy(graph.labels[nodes])
+        described = graph.kinds is None or graph.kinds.described[code]
+        if graph.features is not None and described:
+            data[name].x = _tensor(graph.features[nodes])
+    for kind in all_types(graph.adjacency, graph.edge_types):
+        M = sp.coo_array(kind.matrix)
+        u, v = M.coords
+        pairs = {*zip(codes[u].tolist(), codes[v].tolist(), strict=True)}
+        for first, second in sorted(pairs):
+            if first > second and not kind.directed:
+                continue
+            rows = (codes[u] == first) & (codes[v] == second)
+            edge = data[names[first], kind.name, names[second]]
+            edge.edge_index = torch.from_numpy(np.stack([place[u[rows]], place[v[rows]]]))
+            if graph.is_weighted:
+                edge.edge_weight = torch.from_numpy(M.data[rows])
+    data.class_names = list(graph.class_names)
+    return data

@@ -1,0 +1,74 @@
+"""Kinds of nodes: accounts, cards, devices. Labels sit on one kind, and only it is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cpgnn.errors import must_be, wrong_value
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """What every node is."""
+
+    codes: np.ndarray
+    """Index into `names` [n]."""
+    names: tuple[str, ...]
+    described: tuple[bool, ...]
+    """Whether the nodes of each kind have features; the others have rows of zeros in X."""
+
+    @property
+    def has_features(self) -> np.ndarray:
+        """Which nodes have features of their own [n]."""
+        return np.array(self.described, dtype=bool)[self.codes]
+
+    def counts(self) -> dict[str, int]:
+        numbers = np.bincount(self.codes, minlength=len(self.names))
+        return dict(zip(self.names, numbers.tolist(), strict=True))
+
+    def labelled(self, labels: np.ndarray) -> np.ndarray:
+        """The nodes of the kind that has labels [n]; all of them if none has."""
+        found = np.unique(self.codes[labels >= 0])
+        return np.isin(self.codes, found) if len(found) else np.ones(len(labels), dtype=bool)
+
+    def check(self, labels: np.ndarray) -> None:
+        """Refuse codes that fit neither nodes nor names, and labels on two kinds."""
+        n, k = len(labels), len(self.names)
+        if self.codes.shape != (n,):
+            raise wrong_value("kinds", f"have one entry for each of {n} nodes", self.codes.shape)
+        if n and not 0 <= self.codes.min() <= self.codes.max() < k:
+            got = f"{self.codes.min()} to {self.codes.max()}"
+            raise wrong_value("kinds", f"lie between 0 and {k - 1}", got)
+        if len(self.described) != k or len(set(self.names)) != k:
+            raise wrong_value("kinds", "have different names", ", ".join(self.names))
+        counts = np.bincount(self.codes[labels >= 0], minlength=k)
+        if (counts > 0).sum() > 1:
+            shown = (f"{m:,} on {self.names[i]}" for i, m in enumerate(counts.tolist()) if m)
+            hint = "Remove the labels of the other kinds, or give all nodes one kind."
+            raise must_be("Labels", "sit on one kind of nodes", ", ".join(shown), hint)
+
+
+def as_kinds(kinds: Any, n: int, described: Sequence[str] | None = None) -> Kinds:
+    """Kinds from one name for each node; `described`: those that have features (None: all)."""
+    if isinstance(kinds, Kinds):
+        return kinds
+    values = pd.Series(np.asarray(kinds, dtype=object))
+    if len(values) != n:
+        raise wrong_value("kinds", f"have one entry for each of {n} nodes", len(values))
+    missing = values.isna() | (values.astype(str).str.strip() == "")
+    if missing.any():
+        row, number = int(np.argmax(missing)), int(missing.sum())
+        raise wrong_value(
+            "kinds", "name a kind for every node", f"none for {number:,}, node {row} first"
+        )
+    codes, names = pd.factorize(values.astype(str).str.strip(), sort=True)
+    every = tuple(str(name) for name in names)
+    for unknown in sorted(set(described or ()) - set(every)):
+        raise wrong_value("described", f"name kinds: {', '.join(every)}", repr(unknown))
+    having = every if described is None else described
+    return Kinds(codes.astype(np.int64), every, tuple(name in having for name in every))

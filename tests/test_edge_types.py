@@ -1,0 +1,242 @@
+"""Types and directions of edges, against matrices kept by hand."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpgnn.edge_types import EdgeType
+from cpgnn.errors import GraphNotice, InputError
+from cpgnn.graph import Graph
+from cpgnn.io.graph_npz import read_graph_npz, write_graph
+from cpgnn.run.later import extended
+
+PAYS = np.array([[0, 1, 1], [0, 0, 0], [0, 1, 0]])
+SHARES = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])
+
+
+@pytest.fixture(autouse=True)
+def _no_notices():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphNotice)
+        yield
+
+
+def example(**rest) -> Graph:
+    return Graph.from_scipy({"pays": PAYS, "shares": SHARES}, directed=["pays"], **rest)
+
+
+def matrices(graph: Graph) -> dict[str, list]:
+    return {relation.name: relation.matrix.toarray().tolist() for relation in graph.relations}
+
+
+def same(one: Graph, two: Graph) -> bool:
+    return (
+        matrices(one) == matrices(two)
+        and [kind.directed for kind in one.edge_types] == [kind.directed for kind in two.edge_types]
+        and (one.adjacency != two.adjacency).nnz == 0
+        and one.node_ids.astype(str).equals(two.node_ids.astype(str))
+        and one.labels.tolist() == two.labels.tolist()
+    )
+
+
+def test_a_graph_without_types_has_one_relation_that_is_its_matrix():
+    graph = Graph.from_edges([0, 1], [1, 2])
+    (only,) = graph.relations
+    assert only.name == "edges"
+    assert np.shares_memory(only.matrix.data, graph.adjacency.data)
+    assert graph.edge_types == ()
+
+
+def test_a_directed_type_is_heard_in_both_directions():
+    graph = example()
+    assert matrices(graph) == {
+        "pays (out)": PAYS.tolist(),
+        "pays (in)": PAYS.T.tolist(),
+        "shares": SHARES.tolist(),
+    }
+    merged = ((PAYS + PAYS.T + SHARES) > 0).astype(float)
+    np.testing.assert_array_equal(graph.adjacency.toarray(), merged)
+
+
+@st.composite
+def rows(draw):
+    n = draw(st.integers(2, 6))
+    node = st.integers(0, n - 1)
+    edge = st.tuples(node, node, st.sampled_from("abc"), st.integers(1, 3))
+    return n, draw(st.lists(edge, min_size=1, max_size=20))
+
+
+@given(rows(), st.booleans(), st.sets(st.sampled_from("abc")))
+def test_types_against_matrices_filled_by_hand(given_rows, weighted, one_way):
+    n, edges = given_rows
+    expected = {name: np.zeros((n, n)) for _, _, name, _ in edges}
+    merged = np.zeros((n, n))
+    for u, v, name, w in edges:
+        if u != v:
+            for A, both in ((expected[name], name not in one_way), (merged, True)):
+                for i, j in ((u, v), (v, u))[: 1 + both]:
+                    A[i, j] = A[i, j] + w if weighted else 1
+    source, target, names, weights = map(list, zip(*edges, strict=True))
+    graph = Graph.from_edges(
+        source,
+        target,
+        weights=weights if weighted else None,
+        num_nodes=n,
+        relation=names,
+        directed=sorted(one_way & set(names)),
+    )
+    np.testing.assert_array_equal(graph.adjacency.toarray(), merged)
+    assert [kind.name for kind in graph.edge_types] == sorted(expected)
+    for kind in graph.edge_types:
+        A = expected[kind.name]
+        if kind.name in one_way and (A == A.T).all():  # given both ways
+            assert not kind.directed
+            A = 2 * A if weighted else A
+        np.testing.assert_array_equal(kind.matrix.toarray(), A)
+
+
+@given(rows(), st.randoms())
+def test_the_order_of_rows_does_not_matter(given_rows, random):
+    n, edges = given_rows
+    mixed = random.sample(edges, len(edges))
+    one, two = (
+        Graph.from_edges(
+            [e[0] for e in part],
+            [e[1] for e in part],
+            num_nodes=n,
+            relation=[e[2] for e in part],
+            directed=True,
+        )
+        for part in (edges, mixed)
+    )
+    assert same(one, two)
+
+
+def test_a_directed_graph_given_both_ways_is_the_undirected_one():
+    both = Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], directed=True)
+    assert same(both, Graph.from_edges([0, 1], [1, 2]))
+    assert both.edge_types == ()
+    symmetric = Graph.from_scipy(sp.csr_array(SHARES), directed=True)
+    assert same(symmetric, Graph.from_scipy(sp.csr_array(SHARES)))
+
+
+def test_what_is_made_of_a_graph_keeps_its_types():
+    graph = example(labels=[0, 1, -1])
+    for other in (graph.with_features(np.eye(3)), graph.with_labels([0, 1, 1])):
+        assert matrices(other) == matrices(graph)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_there_and_back(tmp_path, weighted):
+    graph = example(labels=[0, 1, -1], node_ids=["a", "b", "c"], class_names=["x", "y"])
+    if weighted:
+        half = [replace(t, matrix=t.matrix * np.float32(0.5)) for t in graph.edge_types]
+        graph = replace(graph, edge_types=tuple(half), adjacency=graph.adjacency * np.float32(0.5))
+    write_graph(tmp_path / "graph.npz", graph)
+    back = read_graph_npz(tmp_path / "graph.npz")
+    assert matrices(back) == matrices(graph)
+    if not weighted:
+        assert same(back, graph)
+        assert same(Graph.from_pyg(graph.to_pyg(), directed=["pays"]), graph)
+        networkx = Graph.from_networkx(graph.to_networkx(), directed=["pays"])
+        assert matrices(networkx) == matrices(graph)
+
+
+def test_one_directed_type_there_and_back(tmp_path):
+    graph = Graph.from_edges([0, 1, 0], [1, 2, 2], directed=True)
+    assert list(matrices(graph)) == ["out", "in"]
+    write_graph(tmp_path / "graph.npz", graph)
+    assert same(read_graph_npz(tmp_path / "graph.npz"), graph)
+    assert same(Graph.from_pyg(graph.to_pyg(), directed=True), graph)
+    assert isinstance(graph.to_networkx(), nx.DiGraph)
+    assert same(Graph.from_networkx(graph.to_networkx()), graph)
+
+
+def test_networkx_keys_and_attributes_are_types():
+    G = nx.MultiDiGraph()
+    G.add_edge("a", "b", key="pays")
+    G.add_edge("b", "a", key="calls")
+    assert list(matrices(Graph.from_networkx(G))) == [
+        "calls (out)", "calls (in)", "pays (out)", "pays (in)",
+    ]  # fmt: skip
+    H = nx.Graph([("a", "b", {"how": "pays"}), ("b", "c", {"how": "calls"})])
+    assert list(matrices(Graph.from_networkx(H, relation="how"))) == ["calls", "pays"]
+
+
+def test_pandas_tables_name_the_column():
+    table = pd.DataFrame({"u": ["a", "b"], "v": ["b", "c"], "w": [1.0, 2.0], "how": ["x", "y"]})
+    graph = Graph.from_pandas(table, relation="how", directed=True)
+    assert list(matrices(graph)) == ["x (out)", "x (in)", "y (out)", "y (in)"]
+    assert graph.is_weighted
+
+
+def test_later_edges_join_their_types(tmp_path):
+    graph = example(node_ids=["a", "b", "c"])
+    later = Graph.from_edges(
+        [0, 1], [1, 2], relation=["pays", "shares"], directed=["pays"], node_ids=["c", "d", "a"]
+    )
+    both = extended(graph, later).graph
+    assert list(both.node_ids) == ["a", "b", "c", "d"]
+    pays, shares = np.zeros((4, 4)), np.zeros((4, 4))
+    pays[:3, :3], shares[:3, :3] = PAYS, SHARES
+    pays[2, 3] = shares[3, 0] = shares[0, 3] = 1
+    assert matrices(both) == {
+        "pays (out)": pays.tolist(),
+        "pays (in)": pays.T.tolist(),
+        "shares": shares.tolist(),
+    }
+    unknown = Graph.from_edges([0], [1], relation=["calls"], node_ids=["c", "d"])
+    with pytest.raises(InputError, match=r"be one of the fit's: pays, shares\. Got 'calls'"):
+        extended(graph, unknown)
+    with pytest.raises(InputError, match=r"Got 'edges'\. Name the column"):
+        extended(graph, Graph.from_edges([0], [1], node_ids=["c", "d"]))
+
+
+def test_a_later_edge_without_direction_leads_both_ways():
+    graph = Graph.from_edges([0, 1], [1, 2], directed=True)
+    both = extended(graph, Graph.from_edges([0], [2], num_nodes=3)).graph
+    expected = np.array([[0, 1, 1], [0, 0, 1], [1, 0, 0]])
+    assert matrices(both)["out"] == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"relation": ["a"]}, r"'relation' must have one entry for each of 2 edges\. Got 1"),
+        ({"relation": ["a", None]}, r"name a type for every edge\. Got none in row 1 \(1 of 2"),
+        ({"relation": ["a", " "]}, r"name a type for every edge"),
+        ({"relation": ["a", "b"], "directed": ["c"]}, r"must name types of edges: a, b\. Got 'c'"),
+    ],
+)
+def test_bad_types(options, message):
+    with pytest.raises(InputError, match=message):
+        Graph.from_edges([0, 1], [1, 2], **options)
+
+
+def test_types_have_different_names_and_the_size_of_the_graph():
+    graph = Graph.from_edges([0, 1], [1, 2])
+    good, small = EdgeType("a", graph.adjacency, False), sp.csr_array(np.zeros((2, 2)))
+    with pytest.raises(InputError, match="have different names"):
+        replace(graph, edge_types=(good, good))
+    with pytest.raises(InputError, match="matrix of 3 rows"):
+        replace(graph, edge_types=(EdgeType("b", small, False),))
+
+
+def test_unequal_matrices():
+    with pytest.raises(InputError, match="equally large"):
+        Graph.from_scipy({"a": np.zeros((2, 2)), "b": np.zeros((3, 3))})
+
+
+def test_relations_read_in_order():
+    names = list(matrices(example()))
+    assert all(one < two or one.endswith("(out)") for one, two in pairwise(names))
