@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from scipy.special import log_softmax
 
 from cpgnn.cross_fitting import Worlds
+from cpgnn.priors.tree_text import check_text
 
 if TYPE_CHECKING:
     from lightgbm import Booster, Dataset
@@ -79,6 +80,12 @@ class Trees:
     """The classes of training nodes, in the order of the scores; the others get `ABSENT`."""
     num_classes: int
     num_columns: int
+
+    def __post_init__(self) -> None:
+        """A ValueError where the text is not of such trees: it may be somebody else's."""
+        if self.text:
+            outputs = len(self.present) if len(self.present) > 2 else 1
+            check_text(self.text, self.num_columns, outputs)
 
     def logits(self, X: Any) -> np.ndarray:
         """[n, c] float32: raw scores of X [n, F], dense (NaN: missing) or CSR."""
