@@ -86,6 +86,10 @@ class InputError(CPGNNError, ValueError):
     """The file that is wrong, where it is one."""
     line: int | None = None
     """Its line, from 1, where that is known."""
+    affected: int | None = None
+    """How many rows of the file are wrong; None if it is not about rows."""
+    problems: tuple[InputError, ...] = ()
+    """What is wrong one by one, where it is more than one thing."""
 
 
 class BeliefOverflowError(CPGNNError, ArithmeticError):

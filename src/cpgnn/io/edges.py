@@ -16,6 +16,7 @@ from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
+from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
 from cpgnn.kinds import Kinds
@@ -57,12 +58,11 @@ class EdgeList:
             return f"{self.path}, {self.nodes.place(position)}"
         if self.file is None:
             return str(self.path)
-        row = first_row(self.source, self.target, position)
-        return f"{self.path}, {self.file.place(row)}"
+        return f"{self.path}, {self.file.place(int(self.rows_of(position)[0]))}"
 
-
-def first_row(source: np.ndarray, target: np.ndarray, position: int) -> int:
-    return int(np.argmax((source == position) | (target == position)))
+    def rows_of(self, position: int) -> np.ndarray:
+        """The rows that name a node."""
+        return np.flatnonzero((self.source == position) | (self.target == position))
 
 
 def read_edges(path: Path, header: bool | None = None, columns: Columns | None = None) -> EdgeList:
@@ -82,14 +82,17 @@ def read_edges(path: Path, header: bool | None = None, columns: Columns | None =
             raise file.wrong_header("name source, target[, weight]", hint)
     file.need_rows("Edges")
     source, target, ids = encode_pair(file.table.column(0), file.table.column(1))
-    check_ids(file, ids, lambda position: first_row(source, target, position))
     edges = EdgeList(path, ids, source, target, None, tuple(notices), file)
-    _check_spelling(edges)
     notices += _offered_weight(file, columns)
-    weights = None
-    if width == 3:
-        weights, told = _weights(file, columns)
-        notices += told
+    weights, problems = None, Problems()
+    with problems.noted():
+        check_ids(file, ids, edges.rows_of)
+        _check_spelling(edges)
+    with problems.noted():
+        if width == 3:
+            weights, told = _weights(file, columns)
+            notices += told
+    problems.stop()
     return replace(edges, weights=weights, notices=tuple(notices))
 
 
@@ -125,13 +128,14 @@ def edge_weights(file: TableFile, column: pa.ChunkedArray) -> np.ndarray:
         bad = ~(np.isfinite(values) & (values >= 0) & (values <= np.finfo(np.float32).max))
         if not bad.any():
             return values
-        row = int(np.argmax(bad))
-        got: object = "no number" if np.isnan(values[row]) else values[row]
+        rows, total = np.flatnonzero(bad)[:MOST].tolist(), int(bad.sum())
+        got = {row: "no number" if np.isnan(values[row]) else values[row] for row in rows}
     else:
-        row = first_text(column)
-        got = repr(column[row].as_py())
+        row, total = first_text(column), 1
+        got = {row: repr(column[row].as_py())}
     hint = "Remove the row, or give it a weight of 0 or more."
-    raise file.wrong("An edge weight", "be a finite number of at least 0", got, hint, row=row)
+    must = "be a finite number of at least 0"
+    raise file.wrong_rows("An edge weight", must, got, hint, total=total)
 
 
 def first_text(column: pa.ChunkedArray) -> int:

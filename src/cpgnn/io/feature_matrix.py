@@ -15,6 +15,7 @@ from cpgnn.errors import InputError, advise
 from cpgnn.io.edges import first_text
 from cpgnn.io.feature_columns import FeatureColumns, unique
 from cpgnn.io.headers import is_number
+from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import Decimal, Reading, find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, as_array, known_cells
 
@@ -37,35 +38,41 @@ def build_matrix(
     With `like` they are those of an earlier file, by name, with its categories and its medians.
     """
     notices: list[str] = []
+    problems = Problems()
     if like is None:
         places = list(range(1, file.table.num_columns))
-        columns = _found(file, one_hot, decimal, notices)
+        columns = _found(file, one_hot, decimal, notices, problems)
     else:
         (places, notices), columns = like.positions(file), like
     numeric: dict[int, np.ndarray] = {}
     text = {}
     for j, (place, categories) in enumerate(zip(places, columns.categories, strict=True)):
         column, reading = file.table.column(place), columns.reading(j)
-        if categories is not None:
-            text[place] = categories
-        elif reading is not None:
-            numeric[place] = read_numbers(file, place, reading)
-        else:
-            plain = _plain_numbers(column)
-            if plain is None:
-                hint = "It was a number in every row when the model was fitted."
-                raise _not_a_number(file, place, hint)
-            numeric[place] = plain
+        with problems.noted():
+            if categories is not None:
+                text[place] = categories
+            elif reading is not None:
+                numeric[place] = read_numbers(file, place, reading)
+            else:
+                plain = _plain_numbers(column)
+                if plain is None:
+                    hint = "It was a number in every row when the model was fitted."
+                    raise _not_a_number(file, place, hint)
+                numeric[place] = plain
     readings = {place: columns.reading(j) for j, place in enumerate(places)}
     notices += reading_notices(file, {i: reading for i, reading in readings.items() if reading})
-    dense, medians, filled = _numbers(file, numeric, impute, columns.medians)
+    filled: dict[int, int] = {}
+    with problems.noted():
+        dense, medians, filled = _numbers(file, numeric, impute, columns.medians)
     coded, unseen = [], []
     for place, categories in text.items():
         if not categories:  # as many values as rows when the model was fitted
             continue
-        hot, filled[place], notice = _one_hot(file, place, categories, impute)
-        coded.append(hot)
-        unseen += notice
+        with problems.noted():
+            hot, filled[place], notice = _one_hot(file, place, categories, impute)
+            coded.append(hot)
+            unseen += notice
+    problems.stop()
     width = sum(hot.shape[1] for hot in coded)
     if impute:
         medians = np.concatenate([medians, np.zeros(width, dtype=np.float32)])
@@ -82,17 +89,26 @@ def build_matrix(
 
 
 def _found(
-    file: TableFile, one_hot: bool, decimal: Decimal | None, notices: list[str]
+    file: TableFile,
+    one_hot: bool,
+    decimal: Decimal | None,
+    notices: list[str],
+    problems: Problems,
 ) -> FeatureColumns:
-    """The columns of a first file: numbers where all cells can be read so, else categories."""
+    """The columns of a first file: numbers where all cells can be read so, else categories.
+
+    A column with a problem is left out, so that the others can be looked at.
+    """
     categories: list[tuple[str, ...] | None] = []
     readings: list[Reading | None] = []
     for i, column in enumerate(file.table.columns[1:], start=1):
-        values = reading = None
+        values: tuple[str, ...] | None = None
+        reading = None
         if not pa.types.is_floating(column.type) and _plain_numbers(column) is None:
-            reading = find_reading(file, i, decimal)
-            if reading is None:
-                values = _categories(file, i, one_hot, notices)
+            values = ()
+            with problems.noted():
+                reading = find_reading(file, i, decimal)
+                values = _categories(file, i, one_hot, notices) if reading is None else None
         categories.append(values)
         readings.append(reading)
     names = unique(file.header[1:] if file.header else None)
@@ -143,26 +159,36 @@ def _numbers(
     dense = np.empty((file.table.num_rows, len(columns)), dtype=np.float32)
     medians = np.zeros(len(columns), dtype=np.float32)
     filled = {}
+    problems = Problems()
     for j, (place, numbers) in enumerate(columns.items()):
         values = dense[:, j]
         with np.errstate(over="ignore"):
             values[:] = numbers
-        if np.isinf(values).any():
-            row, what = int(np.argmax(np.isinf(values))), _feature(file, place)
-            raise file.wrong(what, "be a finite 32-bit number", values[row], row=row)
+        with problems.noted():
+            _check_finite(file, place, values)
         gaps = np.isnan(values)
-        if impute is None and gaps.any():
-            raise _gap(file, place, int(np.argmax(gaps)))
-        if known is not None:
-            medians[j] = known[j]
-        elif len(gaps) and gaps.all():
-            what, hint = f"Column {file.column(place)}", "Remove the column."
-            raise file.wrong(what, "have a value to take the median of", "none", hint)
-        elif impute:
-            medians[j] = np.median(values[~gaps])
+        with problems.noted():
+            if len(gaps) and gaps.all() and known is None:
+                what, hint = f"Column {file.column(place)}", _leave_out(file, place)
+                raise file.wrong(what, "have a value", "none", hint)
+            if impute is None and gaps.any():
+                raise _gap(file, place, gaps)
+            if known is not None:
+                medians[j] = known[j]
+            elif impute:
+                medians[j] = np.median(values[~gaps])
         values[gaps] = medians[j]
         filled[place] = int(gaps.sum())
+    problems.stop()
     return dense, medians, filled
+
+
+def _check_finite(file: TableFile, i: int, values: np.ndarray) -> None:
+    bad = np.flatnonzero(np.isinf(values))
+    if len(bad):
+        got = {row: values[row] for row in bad[:MOST].tolist()}
+        must = "be a finite 32-bit number"
+        raise file.wrong_rows(_feature(file, i), must, got, total=len(bad))
 
 
 def _one_hot(
@@ -171,7 +197,7 @@ def _one_hot(
     """One column for each category; a missing cell, where allowed, and an unknown one have none."""
     values = as_array(known_cells(file.table.column(i)))
     if impute is None and values.null_count:
-        raise _gap(file, i, pc.index(pc.is_null(values), True).as_py())
+        raise _gap(file, i, pc.is_null(values).to_numpy(zero_copy_only=False))
     codes = pc.index_in(values, value_set=pa.array(categories, pa.string()), skip_nulls=True)
     rows = np.flatnonzero(pc.is_valid(codes).to_numpy(zero_copy_only=False))
     ones, where = np.ones(len(rows), dtype=np.float32), (rows, codes.drop_null().to_numpy())
@@ -205,11 +231,20 @@ def _feature(file: TableFile, i: int) -> str:
     return f"A feature (column {file.column(i)})"
 
 
-def _gap(file: TableFile, i: int, row: int) -> InputError:
+def _gap(file: TableFile, i: int, gaps: np.ndarray) -> InputError:
+    """The missing cells of a column, which may be many: one error that counts them."""
+    row, number = int(np.argmax(gaps)), int(gaps.sum())
     cell = file.table.column(i)[row].as_py()
     got = shorten(cell) if isinstance(cell, str) and cell.strip() else "a missing value"
+    got += f", the first of {number:,} in this column" if number > 1 else ""
     hint = advise("Fill it, or use {}.", impute="median")
-    return file.wrong(_feature(file, i), "be a number", got, hint, row=row)
+    error = file.wrong(_feature(file, i), "be a number", got, hint, row=row)
+    error.affected = number
+    return error
+
+
+def _leave_out(file: TableFile, i: int) -> str:
+    return advise("Use {}.", ignore=file.header[i]) if file.header else "Remove the column."
 
 
 def _not_a_number(file: TableFile, i: int, hint: str) -> InputError:

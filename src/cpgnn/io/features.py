@@ -20,6 +20,7 @@ from cpgnn.io.feature_matrix import Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.parquet import is_parquet
+from cpgnn.io.problems import Problems
 from cpgnn.io.tables import TableFile, read_table
 
 
@@ -61,8 +62,12 @@ def read_features(
         hint = "Check that it is the feature file, and that the ids come first."
         raise file.wrong_header("name the id column first", hint)
     file.need_rows("Features")
-    ids = distinct(file, file.table.column(0), "have features")
-    matrix, became, told = build_matrix(file, impute, one_hot, like, chosen.decimal)
+    problems = Problems()
+    with problems.noted():
+        ids = distinct(file, file.table.column(0), "have features")
+    with problems.noted():
+        matrix, became, told = build_matrix(file, impute, one_hot, like, chosen.decimal)
+    problems.stop()
     used = [
         f"{path}: column {name!r} is used as a feature."
         for name in (file.header or ())[1:]

@@ -40,6 +40,7 @@ def wrong(
     place = f", line {line}" if line is not None else f", row {row}" if row is not None else ""
     error = InputError(Message(f"{path}{place}: ", must_be(what, must, got, hint).args[0]))
     error.file, error.line = str(path), line
+    error.affected = 1 if place else None
     return error
 
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from cpgnn.engine.text import count, shorten
 from cpgnn.io.files import StrPath
 from cpgnn.io.headers import ID, plain
+from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, read_table
 
 Fold = Callable[[pa.Array], pa.Array]
@@ -89,30 +90,37 @@ def extend(ids: pa.Array, more: pa.Array) -> tuple[np.ndarray, pa.Array]:
 # -- checks -------------------------------------------------------------------------------------
 
 
-def check_ids(file: TableFile, ids: pa.Array, row_of: Callable[[int], int]) -> None:
+def check_ids(file: TableFile, ids: pa.Array, rows_of: Callable[[int], np.ndarray]) -> None:
     """Refuse blank ids, ids across lines and ids that differ from others by spaces only.
 
-    `row_of` gives the first row of the id at a position; it is asked only about a bad one.
+    `rows_of` gives the rows of the id at a position; it is asked only about bad ones.
     """
-
-    def refuse(position: int, must: str, hint: str) -> None:
-        got = shorten(ids[position].as_py())
-        raise file.wrong("A node id", must, got, hint, row=row_of(position))
-
+    problems = Problems()
     trimmed = pc.utf8_trim_whitespace(ids)
-    if (blank := _first(pc.equal(trimmed, ""))) is not None:
-        refuse(blank, "not be empty", "Name the node, or remove the row.")
-    if (broken := _first(pc.match_substring_regex(ids, r"[\r\n]"))) is not None:
-        hint = "Close the quotation mark, or double it inside a quoted cell."
-        refuse(broken, "be on one line", hint)
-    padded = ids.filter(pc.not_equal(trimmed, ids))
-    if not len(padded):
-        return
-    twin = _first(pc.is_in(pc.utf8_trim_whitespace(padded), value_set=ids))
-    if twin is not None:
-        bad = padded[twin].as_py()
-        got, row = f"{bad!r} and {bad.strip()!r}", row_of(pc.index(ids, bad).as_py())
-        raise file.wrong("Node ids", _SPACES, got, _REMOVE, row=row)
+    blank = pc.equal(trimmed, "")
+    broken = pc.match_substring_regex(ids, r"[\r\n]")
+    for bad, must, hint in (
+        (blank, "not be empty", "Name the node, or remove the row."),
+        (broken, "be on one line", "Close the quotation mark, or double it inside a quoted cell."),
+    ):
+        with problems.noted():
+            positions = np.flatnonzero(bad.to_numpy(zero_copy_only=False))[:MOST].tolist()
+            rows = {i: rows_of(i) for i in positions}
+            if rows:
+                names = {i: shorten(ids[i].as_py()) for i in positions}
+                got = {row: names[i] for i in rows for row in rows[i][:MOST].tolist()}
+                total = sum(map(len, rows.values()))
+                raise file.wrong_rows("A node id", must, got, hint, total=total)
+    padded = pc.and_(pc.not_equal(trimmed, ids), pc.invert(blank))
+    twins = pc.and_(padded, pc.is_in(trimmed, value_set=ids))
+    positions = np.flatnonzero(twins.to_numpy(zero_copy_only=False)).tolist()
+    with problems.noted():
+        if positions:
+            names = {int(rows_of(i)[0]): ids[i].as_py() for i in positions[:MOST]}
+            got = {row: f"{name!r} and {name.strip()!r}" for row, name in names.items()}
+            total = len(got) + len(positions[MOST:])  # two in one row are one problem
+            raise file.wrong_rows("Node ids", _SPACES, got, _REMOVE, total=total)
+    problems.stop()
 
 
 def _first(mask: pa.Array) -> int | None:
@@ -123,16 +131,30 @@ def _first(mask: pa.Array) -> int | None:
 def distinct(file: TableFile, column: pa.ChunkedArray, what: str) -> pa.Array:
     """The ids of a file that names each node once; a second time is an error with both lines."""
     codes, ids = _encode(column)
-    if len(ids) < len(codes):
-        again = np.ones(len(codes), dtype=bool)
-        again[np.unique(codes, return_index=True)[1]] = False
-        second = int(np.flatnonzero(again)[0])
-        first = int(np.flatnonzero(codes == codes[second])[0])
-        name = shorten(ids[int(codes[second])].as_py())
-        got, hint = f"{name} again (first in {file.place(first)})", "Remove one of the two."
-        raise file.wrong("Each node", f"{what} once", got, hint, row=second)
-    check_ids(file, ids, lambda position: position)
+    problems = Problems()
+    with problems.noted():
+        if len(ids) < len(codes):
+            _refuse_repeats(file, codes, ids, what)
+    with problems.noted():
+        check_ids(file, ids, lambda position: np.flatnonzero(codes == position))
+    problems.stop()
     return ids
+
+
+def _refuse_repeats(file: TableFile, codes: np.ndarray, ids: pa.Array, what: str) -> None:
+    first_rows = np.unique(codes, return_index=True)[1]
+    again = np.ones(len(codes), dtype=bool)
+    again[first_rows] = False
+    blank = pc.equal(pc.utf8_trim_whitespace(ids), "").to_numpy(zero_copy_only=False)
+    again &= ~blank[codes]  # they are refused for that
+    if not again.any():
+        return
+    firsts = {row: int(first_rows[codes[row]]) for row in np.flatnonzero(again)[:MOST].tolist()}
+    places = file.places([*firsts.values()])
+    names = {row: shorten(ids[int(codes[row])].as_py()) for row in firsts}
+    got = {row: f"{names[row]} again (first in {places[firsts[row]]})" for row in firsts}
+    hint = "Remove one of the two."
+    raise file.wrong_rows("Each node", f"{what} once", got, hint, total=int(again.sum()))
 
 
 def check_known(

@@ -16,6 +16,7 @@ from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
+from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, as_array, read_table
 
 SPLITS = ("train", "val", "test")
@@ -58,15 +59,18 @@ def read_labels(
         hint = "Check that it is the label file, and the order of its columns."
         raise file.wrong_header("name id, label[, split]", hint)
     file.need_rows("Labels")
-    ids = distinct(file, file.table.column(0), "be labelled")
     codes, names = encode_labels(as_array(file.table.column(1)), unlabelled)
-    split = None
-    if width == 3:
-        cells = as_array(file.table.column(2))
-        if file.header and plain(file.header[2]) not in SPLIT and not _is_split(cells):
-            file = replace(file, unused=(*file.unused, file.header[2]))
-        else:
-            split = encode_split(file, cells)
+    split, problems = None, Problems()
+    with problems.noted():
+        ids = distinct(file, file.table.column(0), "be labelled")
+    with problems.noted():
+        if width == 3:
+            cells = as_array(file.table.column(2))
+            if file.header and plain(file.header[2]) not in SPLIT and not _is_split(cells):
+                file = replace(file, unused=(*file.unused, file.header[2]))
+            else:
+                split = encode_split(file, cells)
+    problems.stop()
     return LabelRows(file, ids, codes, names, split)
 
 
@@ -98,10 +102,11 @@ def _is_split(cells: pa.Array) -> bool:
 def encode_split(file: TableFile, values: pa.Array) -> np.ndarray:
     """ "train", "val", "test" or "" for each row."""
     trimmed = pc.fill_null(pc.utf8_trim_whitespace(values), "")
-    row = pc.index(pc.is_in(trimmed, value_set=pa.array([*SPLITS, ""])), False).as_py()
-    if row >= 0:
-        must = "be train, val, test or empty"
-        raise file.wrong("A split", must, shorten(values[row].as_py()), row=row)
+    known = pc.is_in(trimmed, value_set=pa.array([*SPLITS, ""]))
+    bad = np.flatnonzero(~known.to_numpy(zero_copy_only=False))
+    if len(bad):
+        got = {row: shorten(values[row].as_py()) for row in bad[:MOST].tolist()}
+        raise file.wrong_rows("A split", "be train, val, test or empty", got, total=len(bad))
     return np.asarray(trimmed.to_numpy(zero_copy_only=False), dtype="<U5")
 
 

@@ -25,6 +25,7 @@ from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
 from cpgnn.io.labels import LabelRows, class_notices, read_labels
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
+from cpgnn.io.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -97,21 +98,28 @@ def read_graph(
         hint = "Try like=first.columns.with_medians_of(first.graph.features)."
         raise wrong_value("like", "have the medians of the first graph to fill gaps", "none", hint)
     unlabelled = None if unlabelled is None else str(unlabelled)
-    given, feature_rows = _read_edges(
-        Path(edges), unlabelled, impute, one_hot, header, like, chosen
-    )
-    if features is not None and Path(features).suffix.lower() == ".npz":
-        feature_rows = read_npz_features(Path(features), given.ids, impute, like)
-    elif features is not None:
-        feature_rows = read_features(
-            Path(features),
-            impute=impute,
-            one_hot=one_hot,
-            header=header,
-            like=like,
-            columns=chosen,
+    problems, label_rows = Problems(), None
+    with problems.noted():
+        given, feature_rows = _read_edges(
+            Path(edges), unlabelled, impute, one_hot, header, like, chosen
         )
-    label_rows = None if labels is None else read_labels(Path(labels), unlabelled, header, chosen)
+    with problems.noted():
+        if labels is not None:
+            label_rows = read_labels(Path(labels), unlabelled, header, chosen)
+    is_npz = features is not None and Path(features).suffix.lower() == ".npz"
+    with problems.noted():
+        if features is not None and not is_npz:
+            feature_rows = read_features(
+                Path(features),
+                impute=impute,
+                one_hot=one_hot,
+                header=header,
+                like=like,
+                columns=chosen,
+            )
+    problems.stop()
+    if features is not None and is_npz:  # its rows may be the nodes of the edges
+        feature_rows = read_npz_features(Path(features), given.ids, impute, like)
     notices = [*given.notices, *_doubtful_first_row(given, feature_rows, label_rows)]
 
     before = pa.array([] if known is None else known.astype(str), pa.string())
@@ -121,14 +129,17 @@ def read_graph(
         notices += feature_rows.notices
         became = feature_rows.columns
         if feature_rows.ids is not None:
-            notices += _compare_features(feature_rows, given, before, strict_ids)
+            with problems.noted():
+                notices += _compare_features(feature_rows, given, before, strict_ids)
             at_features, ids = extend(ids, feature_rows.ids)
     if label_rows is not None:
         path = label_rows.file.path
         notices += label_rows.file.notices
         notices += class_notices(path, label_rows.class_names, label_rows.codes)
-        notices += _compare_labels(label_rows, given, strict_ids)
+        with problems.noted():
+            notices += _compare_labels(label_rows, given, strict_ids)
         at_labels, ids = extend(ids, label_rows.ids)
+    problems.stop()
     exempt = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
     described = None
     if feature_rows is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +18,7 @@ from cpgnn.io.csv_dialect import Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import StrPath, all_bytes, arrow_source, opened, wrong
 from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS
 from cpgnn.io.parquet import is_parquet, plain_types, read_parquet
+from cpgnn.io.problems import MOST, RowsError
 
 TextColumns = Callable[[tuple[str, ...] | None], set[int]]
 """Given the header, the columns that are text whatever stands in them."""
@@ -66,16 +67,37 @@ class TableFile:
 
     def place(self, row: int) -> str:
         """`line 7`, found by reading the file again up to there, or `row 7` of Parquet."""
-        line = self._line(row)
-        return f"row {row + 1}" if line is None else f"line {line}"
+        return self.places([row])[row]
+
+    def places(self, rows: Sequence[int]) -> dict[int, str]:
+        """The same for several rows."""
+        lines = self._lines(rows).items()
+        return {row: f"row {row + 1}" if line is None else f"line {line}" for row, line in lines}
 
     def wrong(
         self, what: str, must: str, got: object, hint: str = "", *, row: int | None = None
     ) -> InputError:
         """An `InputError` about this file, and about one row of it where that is known."""
-        line = None if row is None else self._line(row)
+        line = None if row is None else self._lines([row])[row]
         number = None if row is None else row + 1
         return wrong(self.path, what, must, got, hint, line=line, row=number)
+
+    def wrong_rows(
+        self,
+        what: str,
+        must: str,
+        found: Mapping[int, object],
+        hint: str = "",
+        *,
+        total: int | None = None,
+    ) -> InputError:
+        """The same about several rows: what each of them got, and how many there are in all."""
+        lines = self._lines(sorted(found)[:MOST])
+        errors = [
+            wrong(self.path, what, must, found[row], hint, line=line, row=row + 1)
+            for row, line in lines.items()
+        ]
+        return RowsError(errors, len(found) if total is None else total)
 
     def wrong_header(self, must: str, hint: str) -> InputError:
         got = ", ".join((self.header or ())[:8])
@@ -92,13 +114,16 @@ class TableFile:
         if not self.table.num_rows:
             raise wrong(self.path, what, "have at least one row", "none")
 
-    def _line(self, row: int) -> int | None:
+    def _lines(self, rows: Sequence[int]) -> dict[int, int | None]:
+        """The line of each of these rows; None where the file has no lines."""
         if self.lines is not None:
-            return self.lines[row]
+            return {row: self.lines[row] for row in rows}
         if self.dialect is None:
-            return None
+            return dict.fromkeys(rows)
+        wanted = set(rows)
         with opened(self.path) as stream:
-            return next(islice(rows_of(stream, self.dialect), row, None))[0]
+            upto = islice(rows_of(stream, self.dialect), max(rows) + 1)
+            return {row: line for row, (line, _) in enumerate(upto) if row in wanted}
 
 
 def read_table(
@@ -209,6 +234,8 @@ def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
 
 def _fault(path: Path, dialect: Dialect, error: pa.ArrowException) -> InputError:
     """What is wrong with a file that pyarrow cannot read, found line by line."""
+    ragged: list[InputError] = []
+    total = 0
     with opened(path) as stream:
         for line, row in rows_of(stream, dialect):
             text = dialect.delimiter.join(row)
@@ -218,7 +245,12 @@ def _fault(path: Path, dialect: Dialect, error: pa.ArrowException) -> InputError
             if len(row) != dialect.columns:
                 must = f"have {dialect.columns} cells, like the others"
                 hint = "Put quotes around cells that contain the delimiter."
-                return wrong(path, "A row", must, f"{len(row)} ({text[:60]!r})", hint, line=line)
+                got = f"{len(row)} ({text[:60]!r})"
+                total += 1
+                if len(ragged) < MOST:
+                    ragged.append(wrong(path, "A row", must, got, hint, line=line))
+    if ragged:
+        return RowsError(ragged, total)
     return wrong(path, "A table", "be readable as CSV", first_line(error))
 
 
