@@ -232,3 +232,57 @@ def test_a_model_that_knows_nodes_by_position_takes_later_edges_but_no_nodes(cpg
     done = cpgnn("predict", "run", "more.csv", "--out", "other.csv")
     assert done.code == 2
     assert "cannot predict nodes it has not seen" in done.err
+
+
+def exported(files, frame, name, **columns):
+    table = pd.read_csv(frame, dtype=str).rename(columns=columns)
+    table.insert(0, "row", range(1, len(table) + 1))
+    table.assign(memo="-").to_csv(files / name, index=False)
+
+
+def test_the_columns_of_the_fit_are_remembered(cpgnn, files):
+    """The second way: the same files with the columns named as the rules know them."""
+    later(files)
+    ends = {"source": "giver", "target": "taker"}
+    for name in ("edges", "later"):
+        exported(files, f"{name}.csv", f"x_{name}.csv", **ends)
+    for name in ("labels", "features", "later_features"):
+        exported(files, f"{name}.csv", f"x_{name}.csv", id="account", label="kind")
+    words = "fit x_edges.csv --labels x_labels.csv --features x_features.csv --out x_run"
+    chosen = "--source giver --target taker --id account --label kind --ignore row,memo"
+    brief = ("--prior", "mlp", "--layers", "1", "--epochs", "40")
+    assert cpgnn(*words.split(), *chosen.split(), *brief).code == 0
+    assert cpgnn(*FIT, *WITH, "--layers", "1", "--out", "run").code == 0
+    with_features = ("--features", "later_features.csv")
+    assert cpgnn("predict", "run", "later.csv", *with_features, "--out", "p.csv").code == 0
+    done = cpgnn(
+        "predict", "x_run", "x_later.csv", "--features", "x_later_features.csv", "--out", "x.csv"
+    )
+    assert done.code == 0, done.err
+    assert (files / "x.csv").read_bytes() == (files / "p.csv").read_bytes()
+    # files of the usual columns are read as well, and what is named now must be there
+    assert cpgnn("predict", "x_run", "later.csv", *with_features, "--out", "y.csv").code == 0
+    assert (files / "y.csv").read_bytes() == (files / "p.csv").read_bytes()
+    done = cpgnn("predict", "x_run", "later.csv", "--source", "giver", "--out", "z.csv")
+    assert done.code == 2
+    assert "'--source' must name a column of later.csv: 'source', 'target'. Got 'giver'" in done.err
+    pd.DataFrame({"memo": ["x"], "account": ["041"]}).to_csv("nodes.csv", index=False)
+    done = cpgnn("explain", "x_run", "--nodes-file", "nodes.csv")
+    assert done.code == 0, done.err
+    assert "041" in done.out
+    assert "'--id' must name" in cpgnn("explain", "run", "--nodes-file", "nodes.csv",
+                                       "--id", "acount").err  # fmt: skip
+
+
+def test_no_header_is_remembered_too(cpgnn, files):
+    """Two ids that look like a header, which they are not."""
+    labels = (files / "labels.csv").read_text().partition("\n")[2]
+    (files / "labels.csv").write_text(labels)
+    done = cpgnn(*FIT, "--layers", "1", "--no-header", "--prior", "mlp", "--out", "run")
+    assert done.code == 0, done.err
+    assert {"source", "target"} <= set(pd.read_csv("run/predictions.csv")["id"])
+    (files / "later.csv").write_text("source,target\n001,002\n")
+    assert cpgnn("predict", "run", "later.csv", "--out", "p.csv").code == 0
+    assert set(pd.read_csv("p.csv", dtype=str)["id"]) == {"source", "target", "001", "002"}
+    assert cpgnn("predict", "run", "later.csv", "--header", "--out", "q.csv").code == 0
+    assert set(pd.read_csv("q.csv", dtype=str)["id"]) == {"001", "002"}

@@ -36,6 +36,7 @@ def check(
     feature: opt.Feature = None,
     ignore: opt.Ignore = None,
     decimal: opt.Decimal = None,
+    header: opt.Header = None,
     threads: opt.Threads = None,
 ) -> None:
     """Find what is wrong or risky in the data. Exits with 1 if anything is, else with 0."""
@@ -54,6 +55,7 @@ def check(
         one_hot,
         keep_rows=True,
         columns=columns,
+        header=header,
     )
     opt.use_threads(threads)
     with progress_bar() as begin:

@@ -23,6 +23,9 @@ def explain(
     out: Annotated[
         Path | None, typer.Option(help="Write to a .json, .csv or .parquet file instead.")
     ] = None,
+    node_id: Annotated[
+        str | None, typer.Option("--id", help="Column of the --nodes-file: the node.")
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the bars as .png or .svg.")] = None,
     threads: opt.Threads = None,
 ) -> None:
@@ -34,19 +37,23 @@ def explain(
     from cpgnn.errors import must_be
     from cpgnn.explanation.contributions import explain as explained
     from cpgnn.explanation.explanation import check_ending
+    from cpgnn.io.column_choice import Columns
     from cpgnn.io.ids import read_node_ids
     from cpgnn.report.explanation_picture import check_picture, draw_explanation
     from cpgnn.run.folder import load_run
 
-    ids = [*(nodes or []), *(read_node_ids(nodes_file) if nodes_file else [])]
-    if not ids:
+    if not nodes and nodes_file is None:
         raise must_be("NODE", "name at least one node", "none", "Or give --nodes-file.")
     if out:
         check_ending(out)
-    if picture:
-        check_picture(picture, len(ids))
     with waiting("reading the run"):
         fitted = load_run(run)
+    ids = list(nodes or [])
+    if nodes_file is not None:
+        columns = Columns(**opt.columns(None, None, None, node_id, fitted=fitted.options))
+        ids += read_node_ids(nodes_file, columns)
+    if picture:
+        check_picture(picture, len(ids))
     opt.use_threads(threads)
     graph = replace(fitted.graph, node_ids=fitted.graph.node_ids.astype(str))
     with waiting("explaining"):

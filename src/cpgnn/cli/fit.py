@@ -68,6 +68,7 @@ def fit(
     feature: opt.Feature = None,
     ignore: opt.Ignore = None,
     decimal: opt.Decimal = None,
+    header: opt.Header = None,
     threads: opt.Threads = None,
 ) -> None:
     """Learn from labelled nodes; predict every node."""
@@ -110,6 +111,7 @@ def fit(
         one_hot,
         keep_rows=MOST_ROWS,
         columns=columns,
+        header=header,
     )
     if test is not None and loaded.split is not None:
         print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -46,6 +47,10 @@ Ignore = Annotated[str | None, typer.Option(help="Columns of the features not to
 Decimal = Annotated[
     Literal[".", ","] | None, typer.Option(help="Decimal sign where numbers could be read twice.")
 ]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether tables have a header; found by default."),
+]
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of threads.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for everything random.")]
 
@@ -85,18 +90,35 @@ def columns(
     feature: str | None = None,
     ignore: str | None = None,
     decimal: Literal[".", ","] | None = None,
+    *,
+    fitted: Mapping[str, Any] | None = None,
 ) -> ColumnOptions:
-    """The options that choose columns, as `read_graph` takes them."""
-    return {
+    """The options that choose columns, as `read_graph` takes them.
+
+    What is not given is as in the options of an earlier fit, for files that have such columns.
+    """
+    given = {
         "source": source,
         "target": target,
         "weight": weight,
         "id": node_id,
         "label": label,
-        "feature": feature.split(",") if feature else (),
-        "ignore": ignore.split(",") if ignore else (),
+        "feature": feature,
+        "ignore": ignore,
         "decimal": decimal,
     }
+    before = {"id" if key == "node_id" else key: value for key, value in (fitted or {}).items()}
+    optional = [key for key in given if not given[key] and isinstance(before.get(key), str)]
+    given |= {key: before[key] for key in optional}
+    lists = {key: (given.pop(key) or "").split(",") for key in ("feature", "ignore")}
+    several = {key: [name for name in names if name] for key, names in lists.items()}
+    return cast("ColumnOptions", {**given, **several, "optional": optional})
+
+
+def header(given: bool | None, fitted: Mapping[str, Any]) -> bool | None:
+    """Whether later tables have a header: as given, else as in the fit."""
+    before = fitted.get("header")
+    return before if given is None and isinstance(before, bool) else given
 
 
 def read(
@@ -109,6 +131,7 @@ def read(
     one_hot: bool = False,
     *,
     keep_rows: bool | int = False,
+    header: bool | None = None,
     like: FeatureColumns | None = None,
     known: pd.Index | None = None,
     columns: ColumnOptions | None = None,
@@ -128,6 +151,7 @@ def read(
             impute=impute,
             one_hot=one_hot,
             keep_rows=keep_rows,
+            header=header,
             like=like,
             known=known,
             **(columns or {}),

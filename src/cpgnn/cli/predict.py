@@ -39,9 +39,13 @@ def predict(
     target: opt.Target = None,
     weight: opt.Weight = None,
     node_id: opt.Id = None,
+    feature: opt.Feature = None,
+    ignore: opt.Ignore = None,
+    decimal: opt.Decimal = None,
+    header: opt.Header = None,
     threads: opt.Threads = None,
 ) -> None:
-    """Predict with a fitted model, for later nodes too."""
+    """Predict with a fitted model, for later nodes too. Columns are found as in 'fit'."""
     from cpgnn.errors import wrong_value
     from cpgnn.evaluation.thresholds import Flag, flagged
     from cpgnn.io import check_table_path, write_table
@@ -73,7 +77,18 @@ def predict(
             impute=impute,
             like=like,
             known=None if own is None else own.node_ids,
-            columns=opt.columns(source, target, weight, node_id),
+            columns=opt.columns(
+                source,
+                target,
+                weight,
+                node_id,
+                None,
+                feature,
+                ignore,
+                decimal,
+                fitted=fitted.options,
+            ),
+            header=opt.header(header, fitted.options),
         )
         graph = loaded.graph
         if own is not None:

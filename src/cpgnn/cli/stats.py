@@ -21,6 +21,7 @@ def stats(
     feature: opt.Feature = None,
     ignore: opt.Ignore = None,
     decimal: opt.Decimal = None,
+    header: opt.Header = None,
 ) -> None:
     """Describe a graph: sizes, homophily, which classes connect."""
     from cpgnn.check.facts import Stats
@@ -28,6 +29,14 @@ def stats(
 
     columns = opt.columns(source, target, weight, node_id, label, feature, ignore, decimal)
     loaded = opt.read(
-        edges, labels, features, unlabelled, strict_ids, impute, one_hot, columns=columns
+        edges,
+        labels,
+        features,
+        unlabelled,
+        strict_ids,
+        impute,
+        one_hot,
+        columns=columns,
+        header=header,
     )
     print_stats(Stats.of(loaded.graph))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -28,6 +28,7 @@ class ColumnOptions(TypedDict, total=False):
     feature: Sequence[str]
     ignore: Sequence[str]
     decimal: Decimal | None
+    optional: Collection[str]
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ class Columns:
     feature: Sequence[str] = ()
     ignore: Sequence[str] = ()
     decimal: Decimal | None = None
+    optional: Collection[str] = ()
+    """Parameters, such as `source`, whose columns a file may lack, as those of an earlier file:
+    columns are then found by the rules."""
 
     def __post_init__(self) -> None:
         check_choice("decimal", self.decimal, (None, ".", ","))
@@ -57,7 +61,7 @@ class Columns:
 
     def edges(self, path: Path, header: Header, width: int) -> list[int]:
         """Positions of source, target[, weight]."""
-        find = _Finder(path, header)
+        find = _Finder(path, header, self.optional)
         given = [find.named(key, getattr(self, key)) for key in ("source", "target", "weight")]
         if not any(i is not None for i in given) and width <= 3:
             return list(range(width))
@@ -74,7 +78,7 @@ class Columns:
 
     def labels(self, path: Path, header: Header, width: int) -> list[int]:
         """Positions of id, label[, split]."""
-        find = _Finder(path, header)
+        find = _Finder(path, header, self.optional)
         ids, label = find.named("id", self.id), find.named("label", self.label)
         if ids is None and label is None and width <= 3:
             return list(range(width))
@@ -92,40 +96,55 @@ class Columns:
 
     def features(self, path: Path, header: Header, width: int) -> list[int]:
         """Positions of id and every feature."""
-        find = _Finder(path, header)
+        find = _Finder(path, header, self.optional)
         ids = find.named("id", self.id)
         ids = find.id() if ids is None else ids
-        if self.feature:
-            return [ids, *(find.needed("feature", name) for name in self.feature)]
-        ignored = {find.needed("ignore", name) for name in self.ignore}
+        if chosen := find.several("feature", self.feature):
+            return [ids, *chosen]
+        ignored = set(find.several("ignore", self.ignore))
         if ids and find.is_index(0):
             ignored.add(0)
         return [ids, *(i for i in range(width) if i != ids and i not in ignored)]
+
+    def node_ids(self, path: Path, header: Header) -> int:
+        """Position of the id in a list of nodes: the column named, or called so, or the first."""
+        find = _Finder(path, header, self.optional)
+        named = find.named("id", self.id)
+        called = [i for i, name in enumerate(header or ()) if plain(name) in ID]
+        return named if named is not None else [*called, 0][0]
 
 
 @dataclass(frozen=True)
 class _Finder:
     path: Path
     header: Header
+    optional: Collection[str]
 
     def named(self, parameter: str, name: str | None) -> int | None:
-        return None if name is None else self.needed(parameter, name)
-
-    def needed(self, parameter: str, name: str) -> int:
-        """The position of a column that an option names."""
+        """The position of a column that an option names; None if it is optional and not here."""
         header = self.header or ()
-        if name in header:
-            return header.index(name)
-        raise self._unknown(parameter, name)
+        if name is None or (name not in header and parameter in self.optional):
+            return None
+        if name not in header:
+            raise self._unknown(parameter, name)
+        return header.index(name)
+
+    def several(self, parameter: str, names: Sequence[str]) -> list[int]:
+        found = (self.named(parameter, name) for name in names)
+        return [i for i in found if i is not None]
 
     def _unknown(self, parameter: str, name: str) -> InputError:
         if self.header is None:
             must, got = f"name a column, but {self.path} has no header", repr(name)
-            return wrong_value(parameter, must, got)
+            return self._about(wrong_value(parameter, must, got))
         close = difflib.get_close_matches(name, self.header, n=1)
         hint = f"Did you mean {close[0]!r}?" if close else ""
         must = f"name a column of {self.path}: {listed(self.header, 12)}"
-        return wrong_value(parameter, must, repr(name), hint)
+        return self._about(wrong_value(parameter, must, repr(name), hint))
+
+    def _about(self, error: InputError) -> InputError:
+        error.file = str(self.path)
+        return error
 
     def called(self, names: frozenset[str]) -> int | None:
         """The position of the only column whose name is one of these."""

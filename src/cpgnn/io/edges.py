@@ -87,7 +87,8 @@ def read_edges(path: Path, header: bool | None = None, columns: Columns | None =
     weights, problems = None, Problems()
     with problems.noted():
         check_ids(file, ids, edges.rows_of)
-        _check_spelling(edges)
+        if header is None:
+            _check_spelling(edges)
     with problems.noted():
         if width == 3:
             weights, told = _weights(file, columns)

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.engine.text import count, shorten
+from cpgnn.io.column_choice import Columns
 from cpgnn.io.files import StrPath
-from cpgnn.io.headers import ID, plain
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, read_table
 
@@ -28,11 +28,11 @@ _SPACES = "differ by more than surrounding spaces"
 _REMOVE = "Remove the spaces around the ids."
 
 
-def read_node_ids(path: StrPath) -> list[str]:
-    """The ids in the column called id (or node, …), else in the first; text as written."""
-    file = read_table(path)
-    named = [i for i, name in enumerate(file.header or ()) if plain(name) in ID]
-    ids: list[str] = file.table.column(named[0] if named else 0).to_pylist()
+def read_node_ids(path: StrPath, columns: Columns | None = None) -> list[str]:
+    """The ids in the column that `columns` or its name says, else in the first; as written."""
+    columns = columns or Columns()
+    file = read_table(path, pick=lambda *file: [columns.node_ids(*file[:2])], names=columns.names)
+    ids: list[str] = file.table.column(0).to_pylist()
     if not ids:
         raise file.wrong("The file", "name at least one node", "none")
     return ids

@@ -120,7 +120,10 @@ def read_graph(
     problems.stop()
     if features is not None and is_npz:  # its rows may be the nodes of the edges
         feature_rows = read_npz_features(Path(features), given.ids, impute, like)
-    notices = [*given.notices, *_doubtful_first_row(given, feature_rows, label_rows)]
+    notices = [
+        *given.notices,
+        *(() if header is False else _doubtful_first_row(given, feature_rows, label_rows)),
+    ]
 
     before = pa.array([] if known is None else known.astype(str), pa.string())
     ids, X, became = given.ids, None, None

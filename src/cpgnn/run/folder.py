@@ -64,7 +64,8 @@ def fit_run(
     run = train_run(
         loaded, classifier, test=test, positive=positive, goal=goal, refit=refit, begin=begin
     )
-    write_run(run, out, options or {})
+    run = replace(run, options=options or {})
+    write_run(run, out, run.options)
     return run
 
 
@@ -123,6 +124,7 @@ def _opened(folder: Path) -> Run:
         flag=metrics.flag.made() if metrics.flag else flag,
         edge_findings=metrics.edge_findings,
         columns=columns,
+        options=config.options,
         measured=None if config.refit else classifier,
     )
 

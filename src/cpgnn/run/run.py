@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 
@@ -53,6 +54,8 @@ class Run:
     """What the rows of the edge file told; the graph does not know them any more."""
     columns: FeatureColumns | None = None
     """How the feature file was read, so that a later one is read the same way."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What the command line was asked for, column options among them: see `cpgnn.cli.options`."""
     measured: CPGNNClassifier | None = None
     """The model that the scores are of; a loaded run knows it only if it was not refitted."""
 
