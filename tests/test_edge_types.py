@@ -166,11 +166,11 @@ def test_networkx_keys_and_attributes_are_types():
     G = nx.MultiDiGraph()
     G.add_edge("a", "b", key="pays")
     G.add_edge("b", "a", key="calls")
-    assert list(matrices(Graph.from_networkx(G))) == [
+    assert list(matrices(Graph.from_networkx(G, label=None))) == [
         "calls (out)", "calls (in)", "pays (out)", "pays (in)",
     ]  # fmt: skip
     H = nx.Graph([("a", "b", {"how": "pays"}), ("b", "c", {"how": "calls"})])
-    assert list(matrices(Graph.from_networkx(H, relation="how"))) == ["calls", "pays"]
+    assert list(matrices(Graph.from_networkx(H, label=None, relation="how"))) == ["calls", "pays"]
 
 
 def test_pandas_tables_name_the_column():

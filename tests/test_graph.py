@@ -274,20 +274,53 @@ def test_networkx_label_minus_one_is_unknown():
 
 def test_networkx_weight_can_be_ignored():
     G = nx.Graph([(0, 1, {"weight": 3.0}), (1, 2)])
-    np.testing.assert_array_equal(Graph.from_networkx(G).degrees, [3, 4, 1])
-    np.testing.assert_array_equal(Graph.from_networkx(G, weight=None).degrees, [1, 2, 1])
+    degrees = Graph.from_networkx(G, label=None).degrees
+    np.testing.assert_array_equal(degrees, [3, 4, 1])
+    ignored = Graph.from_networkx(G, label=None, weight=None)
+    np.testing.assert_array_equal(ignored.degrees, [1, 2, 1])
+
+
+def test_networkx_without_labels_says_so():
+    G = nx.path_graph(3)
+    message = "No node has the attribute 'class', so no label is known."
+    graph = noticed(lambda: Graph.from_networkx(G, label="class"), message)
+    assert (graph.labels == -1).all()
+
+
+def test_networkx_attributes_of_one_number_are_columns():
+    G = nx.path_graph(2)
+    nx.set_node_attributes(G, {0: 1.0, 1: 2.0}, "age")
+    nx.set_node_attributes(G, {0: 3, 1: 4}, "amount")
+    graph = Graph.from_networkx(G, label=None, features=["amount", "age"])
+    np.testing.assert_array_equal(graph.features, [[3, 1], [4, 2]])
+    assert graph.feature_names == ("amount", "age")
+    with pytest.raises(InputError, match="attribute 'name', one number each"):
+        Graph.from_networkx(G, label=None, features=["age", "name"])
 
 
 def test_a_directed_networkx_multigraph_becomes_undirected_if_asked():
     G = nx.MultiDiGraph([(0, 1), (1, 0), (0, 1), (1, 2)])
     graph = noticed(
-        lambda: Graph.from_networkx(G, directed=False),
+        lambda: Graph.from_networkx(G, label=None, directed=False),
         "2 edge rows repeated others and were collapsed.",
     )
     np.testing.assert_array_equal(graph.adjacency.toarray(), nx.to_numpy_array(nx.path_graph(3)))
 
 
 # -- PyG ----------------------------------------
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
+def test_what_is_done_to_a_pyg_copy_leaves_the_graph_alone(store):
+    graph = Graph.from_edges(
+        [0, 1], [1, 2], weights=[1.0, 2.0], features=store(np.eye(3)), labels=[0, 1, 1]
+    )
+    data = graph.to_pyg()
+    data.y[0], data.edge_weight[0] = -1, 9.0
+    (data.x if store is np.asarray else data.x.values())[0] = 5.0
+    np.testing.assert_array_equal(graph.labels, [0, 1, 1])
+    np.testing.assert_array_equal(sp.csr_array(graph.features).toarray(), np.eye(3))
+    np.testing.assert_array_equal(graph.degrees, [1, 3, 2])
 
 
 @given(toys())

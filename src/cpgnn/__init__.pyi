@@ -24,6 +24,8 @@ from .homophily import homophily_ratio as homophily_ratio
 from .io import read_graph as read_graph
 from .model import CPGNN as CPGNN
 from .model import Architecture as Architecture
+from .node_classifier import NodeClassifier as NodeClassifier
+from .node_classifier import NodeFolds as NodeFolds
 from .priors import ChebyPrior as ChebyPrior
 from .priors import LinkPrior as LinkPrior
 from .priors import MLPPrior as MLPPrior

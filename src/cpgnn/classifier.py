@@ -16,7 +16,7 @@ from torch import nn
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.devices import check_device
-from cpgnn.engine.inputs import as_graph
+from cpgnn.engine.inputs import to_fit, to_graph
 from cpgnn.engine.loop import Begin
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
@@ -137,9 +137,10 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        graph: Graph,
+        graph: Any,
         y: Any = None,
         *,
+        features: Any = None,
         split: Split | None = None,
         scaler: FeatureScaler | None = None,
         begin: Begin | None = None,
@@ -147,11 +148,15 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learns from the labels of the graph, or from `y` (one label per node, or a Series indexed
         by node id; -1, None or NaN: unknown). With a `split`, only its training and validation
         labels are used. Pass a `scaler` if the graph is part of a larger one whose features it was
-        fitted to."""
-        graph = as_graph(graph)
-        if y is not None:
-            graph = graph.with_labels(y)
+        fitted to.
+
+        `graph` is a `Graph`, a NetworkX graph (node attributes `label` and `x`), a PyG `Data` (its
+        masks become the split), a scipy matrix, or a DataFrame of edges with `y` and `features` as
+        tables by node id.
+        """
         self.check_params()
+        share, seed = self.validation, self.seed
+        graph, split = to_fit(graph, y, features, split, validation=share, seed=seed)
         settings = self._settings()
         if self.positive is not None:
             if self.positive not in graph.class_names:
@@ -308,7 +313,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, graph: Graph, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on the nodes with a label: those of `y` (see `fit`), or the graph's own."""
-        graph = as_graph(graph)
+        graph = to_graph(graph, labels=y is None)
         labelled = graph if y is None else graph.with_labels(y)
         known = labelled.labels >= 0
         names = as_array(labelled.class_names)
@@ -322,7 +327,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if fitted is None:
                 raise wrong_value("graph", "be given to a model loaded without its graph", "None")
             return fitted
-        graph = as_graph(graph)
+        graph = to_graph(graph, labels=False)
         inductive = self.architecture_ is None or self.architecture_.is_inductive(
             self.n_features_in_
         )

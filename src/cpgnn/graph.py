@@ -41,6 +41,7 @@ from cpgnn.engine.frames import (
     joined_ids,
     keyed,
     label_series,
+    rows_by_node,
     similar_ids,
     without_column,
 )
@@ -196,14 +197,15 @@ class Graph:
 
     # -- variations ------------------------------------------------------------------------
 
-    def with_features(self, features: np.ndarray | sp.sparray | None) -> Graph:
+    def with_features(self, features: Any, names: Sequence[str] | None = None) -> Graph:
         """The same graph with other features, or None for none.
 
-        They keep the old names if their number is the same.
+        Without names of their own, they keep the old ones if their number is the same.
         """
         X = as_features(features)
         same = X is not None and X.shape[1] == self.num_features
-        return replace(self, features=X, feature_names=self.feature_names if same else None)
+        names = self.feature_names if names is None and same else names
+        return replace(self, features=X, feature_names=None if names is None else tuple(names))
 
     def with_labels(self, labels: Any, class_names: Sequence[Hashable] | None = None) -> Graph:
         """The same graph with other labels: class indices with `class_names`, else values.
@@ -326,26 +328,19 @@ class Graph:
         parts = {"'edges'": pd.concat([edges.iloc[:, 0], edges.iloc[:, 1]], ignore_index=True)}
         parts["'labels'"] = given.index.to_series()
         if features is not None:
-            feature_ids, features = keyed("'features'", features)
-            parts["'features'"] = feature_ids.to_series()
+            parts["'features'"] = keyed("'features'", features)[0].to_series()
         codes, index = joined_ids(parts)
         m, n = len(edges), len(index)
         values = np.full(n, None, dtype=object)
         values[index.get_indexer(given.index)] = given.to_numpy()
-        X = names = None
-        if features is not None:
-            rows = feature_ids.get_indexer(index) if feature_ids.is_unique else np.full(n, -1)
-            if (rows < 0).any():
-                got = f"none for {index[rows < 0][0]!r}" if feature_ids.is_unique else "an id twice"
-                raise wrong_value("features", f"have one row for each of the {n} nodes", got)
-            X, names = features.to_numpy()[rows], features.columns.astype(str)
+        X, names = (None, None) if features is None else rows_by_node(features, index)
         return cls.from_edges(
             codes[:m],
             codes[m : 2 * m],
             weights=edges.iloc[:, 2].to_numpy() if edges.shape[1] == 3 else None,
             num_nodes=n,
             features=X,
-            feature_names=names if names is not None and names.is_unique else None,
+            feature_names=names,
             labels=values,
             node_ids=index,
             relation=types,
@@ -357,20 +352,25 @@ class Graph:
         cls,
         graph: nx.Graph,
         *,
-        label: str = "label",
+        label: str | None = "label",
         weight: str | None = "weight",
-        features: str | None = None,
+        features: str | Sequence[str] | None = None,
         relation: str | None = None,
         directed: Directed | None = None,
     ) -> Graph:
         """A graph from NetworkX; reads the node attribute `label` and the edge attribute `weight`.
 
-        `features` names a node attribute that holds one vector for each node, `relation` an edge
-        attribute that holds its type; the keys of a multigraph, if they are text, are types too.
-        A `DiGraph` is directed unless `directed` says otherwise.
+        `features` names a node attribute that holds one vector for each node, or several that hold
+        a number; `relation` an edge attribute that holds its type; the keys of a multigraph, if
+        they are text, are types too. A `DiGraph` is directed unless `directed` says otherwise. A
+        notice says so where no node has a label; `label=None` reads none.
         """
         parts = interchange.networkx_parts(graph, label, weight, features, relation, directed)
         made = cls.from_edges(**parts)
+        if label is not None and (made.labels < 0).all():
+            notice = f"No node has the attribute {label!r}, so no label is known."
+            notify(notice)
+            made = replace(made, notices=(*made.notices, notice))
         kinds = [graph.nodes[node].get("kind") for node in graph.nodes]
         return made.with_kinds(kinds) if kinds and all(kinds) else made
 
@@ -391,7 +391,7 @@ class Graph:
 
     def to_pyg(self) -> Data | HeteroData:
         """A PyG `Data` with both directions of every undirected edge; `HeteroData` where there are
-        types of edges or kinds of nodes. Sparse features become a CSR tensor."""
+        types of edges or kinds of nodes. A copy; sparse features become a CSR tensor."""
         return interchange.to_pyg(self)
 
     def to_networkx(self) -> nx.Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +20,25 @@ if TYPE_CHECKING:
     from cpgnn.graph import Graph
 
 
+def library(given: Any) -> str | None:
+    """The library whose graph this is, "networkx" or "pyg"; imports neither."""
+    homes = {(cls.__module__.split(".")[0], cls.__name__) for cls in type(given).__mro__}
+    known = {
+        ("networkx", "Graph"): "networkx",
+        ("torch_geometric", "Data"): "pyg",
+        ("torch_geometric", "HeteroData"): "pyg",
+    }
+    return next((name for home, name in known.items() if home in homes), None)
+
+
 # -- NetworkX ------------------------------------------------------------------------------------
 
 
 def networkx_parts(
     graph: nx.Graph,
-    label: str,
+    label: str | None,
     weight: str | None,
-    features: str | None,
+    features: str | Sequence[str] | None,
     relation: str | None,
     directed: Directed | None,
 ) -> dict[str, Any]:
@@ -38,11 +50,14 @@ def networkx_parts(
     if weight is not None and any(weight in data for *_, data in edges):
         weights = [data.get(weight, 1.0) for *_, data in edges]
     labels = np.full(len(ids), None, dtype=object)
-    labels[:] = [graph.nodes[node].get(label) for node in ids]
-    lacking = [node for node in ids if features is not None and features not in graph.nodes[node]]
-    if lacking:
-        must = f"have the attribute {features!r}, one vector each"
-        raise must_be("Every node", must, f"{lacking[0]!r} without")
+    if label is not None:
+        labels[:] = [graph.nodes[node].get(label) for node in ids]
+    X, names = None, None
+    if isinstance(features, str):
+        X = _attribute(graph, features, "one vector")
+    elif features:
+        names = list(features)
+        X = [*zip(*(_attribute(graph, name, "one number") for name in names), strict=True)]
     types = None
     if relation is not None:
         types = [data.get(relation) for *_, data in edges]
@@ -56,12 +71,22 @@ def networkx_parts(
         "target": np.array([position[v] for _, v, _ in edges], dtype=np.int64),
         "weights": weights,
         "num_nodes": len(ids),
-        "features": None if features is None else [graph.nodes[node][features] for node in ids],
+        "features": X,
+        "feature_names": names,
         "labels": labels,
         "node_ids": pd.Index(ids, tupleize_cols=False),
         "relation": types,
         "directed": graph.is_directed() if directed is None else directed,
     }
+
+
+def _attribute(graph: nx.Graph, name: str, holds: str) -> list[Any]:
+    """This attribute of every node."""
+    lacking = [node for node in graph.nodes if name not in graph.nodes[node]]
+    if lacking:
+        must = f"have the attribute {name!r}, {holds} each"
+        raise must_be("Every node", must, f"{lacking[0]!r} without")
+    return [graph.nodes[node][name] for node in graph.nodes]
 
 
 def to_networkx(graph: Graph) -> nx.Graph:
@@ -119,6 +144,30 @@ def from_data(make: Any, data: Data, directed: Directed) -> tuple[Graph, int, bo
         self_loops=getattr(data, "self_loops", ()),
     )
     return graph, repeated, weight is not None
+
+
+def masks(data: Any) -> dict[str, np.ndarray]:
+    """Positions in `train_mask`, `val_mask` and `test_mask` of a `Data`, where it has them.
+
+    Of a `HeteroData`, those of all kinds, in the order of `from_hetero`.
+    """
+    kinds = [data[kind] for kind in data.node_types] if hasattr(data, "node_types") else [data]
+    starts = np.cumsum([0, *(int(part.num_nodes) for part in kinds)])
+    found = {}
+    for part in ("train", "val", "test"):
+        name, places = f"{part}_mask", []
+        for kind, start in zip(kinds, starts, strict=False):
+            if getattr(kind, name, None) is None:
+                continue
+            mask = getattr(kind, name)
+            if mask.dim() != 1:
+                hint = f"Choose one of the splits: data.{name} = data.{name}[:, 0]."
+                must = "have one entry for each node"
+                raise must_be(f"data.{name}", must, f"the shape {tuple(mask.shape)}", hint)
+            places.append(start + np.flatnonzero(mask.cpu().numpy()))
+        if places:
+            found[part] = np.concatenate(places)
+    return found
 
 
 def from_hetero(make: Any, data: HeteroData, directed: Directed) -> Graph:
@@ -204,16 +253,16 @@ def to_pyg(graph: Graph) -> Data | HeteroData:
     A = sp.coo_array(all_types(graph.adjacency, graph.edge_types)[0].matrix)
     data = Data(
         edge_index=torch.from_numpy(np.stack(A.coords).astype(np.int64)),
-        y=torch.from_numpy(graph.labels),
+        y=torch.tensor(graph.labels),
         num_nodes=graph.num_nodes,
     )
     if graph.is_weighted:
-        data.edge_weight = torch.from_numpy(A.data)
+        data.edge_weight = torch.tensor(A.data)
     if graph.features is not None:
         data.x = _tensor(graph.features)
     data.node_ids, data.class_names = list(graph.node_ids), list(graph.class_names)
     if len(graph.self_loops):
-        data.self_loops = torch.from_numpy(graph.self_loops)
+        data.self_loops = torch.tensor(graph.self_loops)
     return data
 
 
@@ -222,7 +271,7 @@ def _tensor(X: Any) -> Any:
 
     from cpgnn.engine.sparse import csr_tensor
 
-    return csr_tensor(X) if sp.issparse(X) else torch.from_numpy(np.ascontiguousarray(X))
+    return csr_tensor(X.copy()) if sp.issparse(X) else torch.tensor(X)
 
 
 def _to_hetero(graph: Graph) -> HeteroData:

@@ -47,7 +47,6 @@ def test_anything_but_a_graph(given, message):
         lambda: MODEL(given),
         lambda: MODEL.prior(given),
         lambda: train(MODEL, given, SPLIT),
-        lambda: CPGNNClassifier().fit(given),
     ):
         with pytest.raises(InputError, match=r"The input must be a cpgnn\.Graph\. " + message):
             attempt()

@@ -39,6 +39,20 @@ def without_column(edges: pd.DataFrame, name: str | None) -> tuple[pd.DataFrame,
     return edges.drop(columns=name), edges[name].to_numpy()
 
 
+def rows_by_node(
+    features: pd.DataFrame, node_ids: pd.Index
+) -> tuple[np.ndarray, tuple[str, ...] | None]:
+    """Features in the order of the nodes, [n, F], and their names where these differ."""
+    ids, columns = keyed("'features'", features)
+    n = len(node_ids)
+    rows = ids.get_indexer(node_ids) if ids.is_unique else np.full(n, -1)
+    if (rows < 0).any():
+        got = f"none for {node_ids[rows < 0][0]!r}" if ids.is_unique else "an id twice"
+        raise wrong_value("features", f"have one row for each of the {n} nodes", got)
+    names = columns.columns.astype(str)
+    return columns.to_numpy()[rows], tuple(names) if names.is_unique else None
+
+
 def label_series(labels: pd.DataFrame | pd.Series | None) -> pd.Series:
     """Labels by node id, from a Series, or a table with one column of labels (see `keyed`)."""
     if labels is None:
