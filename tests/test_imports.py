@@ -14,7 +14,7 @@ LAYERS = (
     "cpgnn.interchange",
     "cpgnn.engine.views",
     "cpgnn.graph",
-    "cpgnn.homophily cpgnn.splits cpgnn.cross_fitting",
+    "cpgnn.edge_weights cpgnn.homophily cpgnn.splits cpgnn.cross_fitting",
     "cpgnn.compatibility cpgnn.engine",
     "cpgnn.io cpgnn.propagation cpgnn.priors cpgnn.settings cpgnn.reference",
     "cpgnn.model cpgnn.synthetic",

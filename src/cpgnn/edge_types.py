@@ -134,9 +134,13 @@ def _coded(relation: Any, count: int) -> tuple[np.ndarray, list[str]]:
     """The type of every edge and the names of the types, sorted."""
     if relation is None:
         return np.zeros(count, dtype=np.int64), [UNNAMED]
+    if len(relation) != count:
+        raise wrong_value("relation", f"have one entry for each of {count} edges", len(relation))
+    if isinstance(relation, pd.Categorical) and (relation.codes >= 0).all():  # of many rows
+        given = relation.remove_unused_categories()
+        given = given.reorder_categories(sorted(given.categories))
+        return given.codes, [str(name) for name in given.categories]
     values = pd.Series(np.asarray(relation, dtype=object))
-    if len(values) != count:
-        raise wrong_value("relation", f"have one entry for each of {count} edges", len(values))
     missing = values.isna() | (values.astype(str).str.strip() == "")
     if missing.any():
         row = int(np.argmax(missing))

@@ -31,6 +31,9 @@ def check(
     source: opt.Source = None,
     target: opt.Target = None,
     weight: opt.Weight = None,
+    relation_column: opt.Relation = None,
+    directed: opt.Directed = False,
+    directed_types: opt.OneWay = None,
     node_id: opt.Id = None,
     label: opt.Label = None,
     feature: opt.Feature = None,
@@ -44,7 +47,19 @@ def check(
     from cpgnn.cli.findings import print_json, print_report
     from cpgnn.cli.progress import progress_bar
 
-    columns = opt.columns(source, target, weight, node_id, label, feature, ignore, decimal)
+    columns = opt.columns(
+        source,
+        target,
+        weight,
+        node_id,
+        label,
+        feature,
+        ignore,
+        decimal,
+        relation=relation_column,
+        directed=directed,
+        one_way=directed_types,
+    )
     loaded = opt.read(
         edges,
         labels,

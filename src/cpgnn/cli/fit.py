@@ -63,6 +63,9 @@ def fit(
     source: opt.Source = None,
     target: opt.Target = None,
     weight: opt.Weight = None,
+    relation_column: opt.Relation = None,
+    directed: opt.Directed = False,
+    directed_types: opt.OneWay = None,
     node_id: opt.Id = None,
     label: opt.Label = None,
     feature: opt.Feature = None,
@@ -100,7 +103,19 @@ def fit(
     )
     goal = one_goal(min_precision, min_recall, best_f1)
     check_free(out)
-    columns = opt.columns(source, target, weight, node_id, label, feature, ignore, decimal)
+    columns = opt.columns(
+        source,
+        target,
+        weight,
+        node_id,
+        label,
+        feature,
+        ignore,
+        decimal,
+        relation=relation_column,
+        directed=directed,
+        one_way=directed_types,
+    )
     loaded = opt.read(
         edges,
         labels,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Edges = Annotated[
     Path,
     typer.Argument(
-        help="Edges: source, target[, weight] as CSV, TSV, .gz or Parquet; or GraphML or .npz."
+        help="Edges: source, target[, weight][, type]: CSV, TSV, .gz, Parquet; GraphML or .npz."
     ),
 ]
 Labels = Annotated[Path | None, typer.Option(help="Labels: id, label[, split = train|val|test].")]
@@ -40,6 +40,16 @@ OneHot = Annotated[bool, typer.Option("--one-hot", help="Turn text columns into 
 Source = Annotated[str | None, typer.Option(help="Column of the edges: where each begins.")]
 Target = Annotated[str | None, typer.Option(help="Column of the edges: where each ends.")]
 Weight = Annotated[str | None, typer.Option(help="Column of the edges: how much each counts.")]
+Relation = Annotated[
+    str | None,
+    typer.Option("--relation-column", help="Column of the edges: what each means ('': none)."),
+]
+Directed = Annotated[
+    bool, typer.Option("--directed", help="Edges lead from source to target; both ways differ.")
+]
+OneWay = Annotated[
+    str | None, typer.Option("--directed-types", help="Only edges of these types do: a,b,c.")
+]
 Id = Annotated[str | None, typer.Option("--id", help="Column of labels and features: the node.")]
 Label = Annotated[str | None, typer.Option(help="Column of the labels: the class.")]
 Feature = Annotated[str | None, typer.Option(help="Columns of the features to use: a,b,c.")]
@@ -91,6 +101,9 @@ def columns(
     ignore: str | None = None,
     decimal: Literal[".", ","] | None = None,
     *,
+    relation: str | None = None,
+    directed: bool = False,
+    one_way: str | None = None,
     fitted: Mapping[str, Any] | None = None,
 ) -> ColumnOptions:
     """The options that choose columns, as `read_graph` takes them.
@@ -106,12 +119,19 @@ def columns(
         "feature": feature,
         "ignore": ignore,
         "decimal": decimal,
+        "relation_column": relation,
     }
     before = {"id" if key == "node_id" else key: value for key, value in (fitted or {}).items()}
     optional = [key for key in given if not given[key] and isinstance(before.get(key), str)]
     given |= {key: before[key] for key in optional}
     lists = {key: (given.pop(key) or "").split(",") for key in ("feature", "ignore")}
-    several = {key: [name for name in names if name] for key, names in lists.items()}
+    several: dict[str, Any] = {
+        key: [name for name in names if name] for key, names in lists.items()
+    }
+    if not directed and not one_way:
+        optional.append("directed")
+        directed, one_way = bool(before.get("directed")), before.get("directed_types")
+    several["directed"] = one_way.split(",") if one_way else directed
     return cast("ColumnOptions", {**given, **several, "optional": optional})
 
 

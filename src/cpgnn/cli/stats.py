@@ -16,6 +16,9 @@ def stats(
     source: opt.Source = None,
     target: opt.Target = None,
     weight: opt.Weight = None,
+    relation_column: opt.Relation = None,
+    directed: opt.Directed = False,
+    directed_types: opt.OneWay = None,
     node_id: opt.Id = None,
     label: opt.Label = None,
     feature: opt.Feature = None,
@@ -27,7 +30,19 @@ def stats(
     from cpgnn.check.facts import Stats
     from cpgnn.cli.printing import print_stats
 
-    columns = opt.columns(source, target, weight, node_id, label, feature, ignore, decimal)
+    columns = opt.columns(
+        source,
+        target,
+        weight,
+        node_id,
+        label,
+        feature,
+        ignore,
+        decimal,
+        relation=relation_column,
+        directed=directed,
+        one_way=directed_types,
+    )
     loaded = opt.read(
         edges,
         labels,

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
+from cpgnn.edge_types import Directed
 from cpgnn.engine.text import listed
 from cpgnn.errors import InputError, advise, check_choice, wrong_value
 from cpgnn.io.files import wrong
-from cpgnn.io.headers import ID, LABEL, PAYEE, PAYER, SOURCE, SPLIT, TARGET, WEIGHT, plain
+from cpgnn.io.headers import ID, LABEL, PAYEE, PAYER, RELATION, SOURCE, SPLIT, TARGET, WEIGHT, plain
 from cpgnn.io.readings import Decimal
 
 Header = tuple[str, ...] | None
@@ -29,6 +30,8 @@ class ColumnOptions(TypedDict, total=False):
     ignore: Sequence[str]
     decimal: Decimal | None
     optional: Collection[str]
+    relation_column: str | None
+    directed: Directed
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ class Columns:
     optional: Collection[str] = ()
     """Parameters, such as `source`, whose columns a file may lack, as those of an earlier file:
     columns are then found by the rules."""
+    relation_column: str | None = None
+    """The column that holds the type of an edge; "": none, whatever it is called."""
+    directed: Directed = False
+    """Whether edges have a direction, or which types of them do."""
 
     def __post_init__(self) -> None:
         check_choice("decimal", self.decimal, (None, ".", ","))
@@ -56,15 +63,18 @@ class Columns:
     @property
     def names(self) -> set[str]:
         """Every name that was given: a first line with one of them is a header."""
-        single = (self.source, self.target, self.weight, self.id, self.label)
-        return {name for name in (*single, *self.feature, *self.ignore) if name is not None}
+        single = (self.source, self.target, self.weight, self.id, self.label, self.relation_column)
+        return {name for name in (*single, *self.feature, *self.ignore) if name}
 
     def edges(self, path: Path, header: Header, width: int) -> list[int]:
-        """Positions of source, target[, weight]."""
+        """Positions of source, target[, weight][, type]."""
         find = _Finder(path, header, self.optional)
+        relation = self.find_relation(path, header)
+        rest = [i for i in range(width) if i != relation]
+        last = [] if relation is None else [relation]
         given = [find.named(key, getattr(self, key)) for key in ("source", "target", "weight")]
-        if not any(i is not None for i in given) and width <= 3:
-            return list(range(width))
+        if not any(i is not None for i in given) and len(rest) <= 3:
+            return [*rest, *last]
         source, target, weight = given
         source = find.called(SOURCE | PAYER) if source is None else source
         target = find.called(TARGET | PAYEE) if target is None else target
@@ -74,7 +84,18 @@ class Columns:
             hint = advise("Name them with {} and {}.", source="…", target="…")
             must = "have 2 or 3 columns: source, target[, weight]; or a header that names them"
             raise wrong(path, "Edges", must, got, hint if header else "Add a header.")
-        return [source, target, *([] if weight is None else [weight])]
+        return [source, target, *([] if weight is None else [weight]), *last]
+
+    def find_relation(self, path: Path, header: Header) -> int | None:
+        """Where the types of edges stand: the column named, or one called so behind the ends."""
+        find = _Finder(path, header, self.optional)
+        if self.relation_column is not None:
+            return find.named("relation_column", self.relation_column or None)
+        found = find.called(RELATION)
+        ends = {self.source, self.target, self.weight}
+        if found is None or found < 2 or (header and header[found] in ends):
+            return None
+        return found
 
     def labels(self, path: Path, header: Header, width: int) -> list[int]:
         """Positions of id, label[, split]."""

@@ -12,12 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.edge_types import Directed
+from cpgnn.edge_weights import is_wide, weight_range
 from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
+from cpgnn.io.relation_column import take_types
 from cpgnn.io.tables import TableFile, known_cells, read_table
 from cpgnn.kinds import Kinds
 
@@ -47,7 +49,7 @@ class EdgeList:
     class_names: tuple[Hashable, ...] = ()
     split: np.ndarray | None = None
     self_loops: np.ndarray | tuple[()] = ()
-    relation: np.ndarray | None = None
+    relation: np.ndarray | pd.Categorical | None = None
     """The type of every edge, by name."""
     directed: Directed = False
     kinds: Kinds | None = None
@@ -66,15 +68,27 @@ class EdgeList:
 
 
 def read_edges(path: Path, header: bool | None = None, columns: Columns | None = None) -> EdgeList:
-    """Edges from a table: source, target[, weight]."""
+    """Edges from a table: source, target[, weight][, type]."""
     columns = columns or Columns()
+
+    def types(header: tuple[str, ...] | None) -> set[int]:
+        place = columns.find_relation(path, header)
+        return set() if place is None else {place}
+
     file = read_table(
-        path, ids=(0, 1), numbers=True, header=header, pick=columns.edges, names=columns.names
+        path,
+        ids=(0, 1),
+        numbers=True,
+        header=header,
+        text=types,
+        pick=columns.edges,
+        names=columns.names,
     )
+    file, relation, told_types = take_types(file, columns)
     width = file.table.num_columns
     if width not in (2, 3):
         raise file.wrong_width("Edges", "have 2 or 3 columns: source, target[, weight]")
-    notices = list(file.notices)
+    notices = [*file.notices, *told_types]
     if names := file.header:
         known = columns.source is None and columns.target is None
         if known and misplaced(names, (ENDS, ENDS, WEIGHT)):
@@ -83,6 +97,7 @@ def read_edges(path: Path, header: bool | None = None, columns: Columns | None =
     file.need_rows("Edges")
     source, target, ids = encode_pair(file.table.column(0), file.table.column(1))
     edges = EdgeList(path, ids, source, target, None, tuple(notices), file)
+    edges = replace(edges, relation=relation, directed=_one_way(columns, relation))
     notices += _offered_weight(file, columns)
     weights, problems = None, Problems()
     with problems.noted():
@@ -92,9 +107,16 @@ def read_edges(path: Path, header: bool | None = None, columns: Columns | None =
     with problems.noted():
         if width == 3:
             weights, told = _weights(file, columns)
-            notices += told
+            notices += [*told, *_wide(file, weights)]
     problems.stop()
     return replace(edges, weights=weights, notices=tuple(notices))
+
+
+def _one_way(columns: Columns, types: pd.Categorical | None) -> Directed:
+    """The types that have a direction; of an earlier file's, those that are here."""
+    if isinstance(columns.directed, bool) or "directed" not in columns.optional:
+        return columns.directed
+    return [] if types is None else [t for t in types.categories if t in columns.directed]
 
 
 def _offered_weight(file: TableFile, columns: Columns) -> list[str]:
@@ -120,6 +142,18 @@ def _weights(file: TableFile, columns: Columns) -> tuple[np.ndarray | None, list
     if named:
         return None, [f"{file.path}: column {name!r} not used: it is not numeric."]
     return edge_weights(file, column), []
+
+
+def _wide(file: TableFile, weights: np.ndarray | None) -> list[str]:
+    """Amounts are seldom importances: say so where a few edges would drown out the others."""
+    if weights is None or not is_wide(weights):
+        return []
+    low, high = weight_range(weights)
+    name = file.header[2] if file.header else "weight"
+    return [
+        f"{file.path}: the weights ({name}) span a factor of {high / low:,.0f}: a few edges may "
+        "drown out the others."
+    ]
 
 
 def edge_weights(file: TableFile, column: pa.ChunkedArray) -> np.ndarray:

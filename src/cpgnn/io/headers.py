@@ -48,6 +48,13 @@ ID = _names(
 LABEL = _names("label labels class classes y category class_label node_label")
 SPLIT = _names("split fold mask set subset")
 WEIGHT = _names("weight weights w value count strength score edge_weight")
+RELATION = _names(
+    "type relation kind rel edge_type edge_kind link_type link_kind relation_type relationship "
+    "predicate"
+)
+"""Names of a column of the edges that says what an edge means."""
+KIND = _names("kind node_kind node_type")
+"""Names of a column of labels or features that says what a node is."""
 ENDS = ID | SOURCE | TARGET
 KNOWN = ENDS | LABEL | SPLIT | WEIGHT
 PAYER, PAYEE = _names("payer debtor"), _names("payee creditor")

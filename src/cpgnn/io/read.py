@@ -62,7 +62,8 @@ def read_graph(
     """Read a graph from files.
 
     edges: a table (CSV, TSV, space-separated, each also `.gz`; Parquet) with source, target[,
-        weight]; or GraphML (`.graphml`), or our `.npz`, which may bring labels and features along.
+        weight]; a column behind them that is called type, relation or kind says what an edge means;
+        or GraphML (`.graphml`), or our `.npz`, which may bring labels and features along.
     labels: a table with id, label[, split = train|val|test]. An empty label means unknown.
         Replaces the labels of a graph file.
     features: a table with id and one numeric column per feature; or an `.npz` with `features` or
@@ -86,7 +87,9 @@ def read_graph(
     known: ids of an earlier graph, which these files add to: such nodes need no features here.
     columns: names of columns. `source`, `target`, `weight` in the edges; `id`, `label` in the
         labels; `id`, and `feature` (columns to use) or `ignore` (columns to skip) in the features.
-        And `decimal`, "." or ",", where numbers could be read in two ways.
+        `relation_column` in the edges: their type ("": none). `directed`: edges lead from source to
+        target, or those of the types in a list do. And `decimal`, "." or ",", where numbers could
+        be read in two ways.
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
