@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
+from cpgnn.engine.memory import memory_limit
 from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError, Message, must_be
 
@@ -20,6 +21,7 @@ StrPath = str | os.PathLike[str]
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+PART = 1 << 24
 
 
 class Transcoded(io.BytesIO):
@@ -118,16 +120,10 @@ def arrow_source(path: Path, stream: Any, skip: int = 0) -> Any:
 def all_bytes(path: Path, stream: Any, skip: int = 0) -> bytes:
     """All bytes of a stream from `skip` on, refused beyond what memory could hold."""
     stream.seek(skip)
-    limit = memory_limit()
-    content: bytes = stream.read(limit + 1)
-    if len(content) > limit:
-        raise wrong(path, "The file", f"unpack to at most {limit:,} bytes", "more")
-    return content
-
-
-def memory_limit() -> int:
-    """Half of the machine's memory, in bytes: what one file may need."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, ValueError, OSError):
-        return 8 << 30
+    limit, size, parts = memory_limit(), 0, []
+    while part := stream.read(PART):  # asked for all at once, Python takes the memory first
+        size += len(part)
+        if size > limit:
+            raise wrong(path, "The file", f"unpack to at most {limit:,} bytes", "more")
+        parts.append(part)
+    return b"".join(parts)

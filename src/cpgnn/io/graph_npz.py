@@ -29,11 +29,12 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from cpgnn.edge_types import UNNAMED, all_types
+from cpgnn.engine.memory import check_features, memory_limit
 from cpgnn.engine.text import first_line
 from cpgnn.errors import GraphNotice, must_be
 from cpgnn.graph import Graph
 from cpgnn.io.atomic import atomic_write
-from cpgnn.io.files import StrPath, about, memory_limit, wrong
+from cpgnn.io.files import StrPath, about, wrong
 from cpgnn.io.npz import Arrays, read_npz_arrays
 from cpgnn.kinds import Kinds
 
@@ -214,6 +215,8 @@ def features_in(path: Path, arrays: Arrays) -> np.ndarray | sp.csr_array | None:
         try:
             if arrays["features_data"].dtype.kind not in "biuf":
                 raise ValueError(_sight(arrays["features_data"]))
+            if len(shape) != 2 or len(indptr) != int(shape[0]) + 1:  # scipy believes the shape
+                raise ValueError(f"shape {shape[:3].tolist()} and {len(indptr):,} row pointers")
             X = sp.csr_array((arrays["features_data"], indices, indptr), shape=tuple(shape))
             X.check_format(full_check=True)
         except (ValueError, TypeError, IndexError, OverflowError) as error:
@@ -221,6 +224,8 @@ def features_in(path: Path, arrays: Arrays) -> np.ndarray | sp.csr_array | None:
             raise wrong(path, "The sparse features", must, first_line(error)) from None
     else:
         return None
+    with about(path):
+        check_features(X.shape[1])
     with np.errstate(over="ignore"):
         X = X.astype(np.float32, copy=False)
     if not np.isfinite(X.data if sp.issparse(X) else X).all():

@@ -10,8 +10,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
+from cpgnn.engine.memory import memory_limit, too_large
 from cpgnn.engine.text import first_line
-from cpgnn.io.files import arrow_source, opened, wrong
+from cpgnn.io.files import about, arrow_source, opened, wrong
+
+SMALL = 1 << 26
+"""Bytes of a file whose text is looked at before it is unpacked; that takes a second at most."""
 
 
 def is_parquet(path: Path) -> bool:
@@ -22,12 +26,23 @@ def is_parquet(path: Path) -> bool:
         return stream.read(4) == b"PAR1"
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """The table; a column that pandas adds for an unnamed index is left out."""
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """The table; a column that pandas adds for an unnamed index is left out.
+
+    A few kilobytes can stand for 10⁹ rows, or for a long text in each of many rows. So the rows are
+    counted before any is read, and text is unpacked from its dictionary only if it then fits.
+    """
     with opened(path) as stream:
         try:
-            table = pq.read_table(arrow_source(path, stream))
+            source = arrow_source(path, stream)
+            file = pq.ParquetFile(source)
+            _check_size(path, file.metadata.num_rows * max(1, file.metadata.num_columns) * 8)
+            text = [field.name for field in file.schema_arrow if _is_text(field.type)]
+            table = pq.read_table(
+                source, columns=columns, read_dictionary=text if source.size() < SMALL else None
+            )
             table.validate(full=True)
+            _check_size(path, sum(map(_unpacked, table.columns)))
             names = table.column_names
         except (pa.ArrowException, OSError, UnicodeError) as error:
             hint = "Write or download it again."
@@ -35,6 +50,28 @@ def read_parquet(path: Path) -> pa.Table:
             raise wrong(path, "A Parquet file", "be whole", f"'{reason}'", hint) from None
     kept = [i for i, name in enumerate(names) if not name.startswith("__index_level_")]
     return table.select(kept).replace_schema_metadata(None)
+
+
+def _check_size(path: Path, needed: int) -> None:
+    limit = memory_limit()
+    if needed > limit:
+        with about(path):
+            raise too_large("The table", needed, limit, "Use a part of it, or more memory.")
+
+
+def _unpacked(column: pa.ChunkedArray) -> int:
+    """Bytes of a column once its text stands in every row."""
+    if not kinds.is_dictionary(column.type):
+        return int(column.nbytes)
+    size = 0
+    for chunk in column.chunks:
+        lengths = pc.binary_length(pc.cast(chunk.dictionary, pa.large_string()))
+        size += 4 * len(chunk) + (pc.sum(lengths.take(chunk.indices)).as_py() or 0)
+    return size
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(kinds.is_string(kind) or kinds.is_large_string(kind))
 
 
 def plain_types(
@@ -57,8 +94,7 @@ def plain_types(
 
 def _as_ids(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
-    is_text = kinds.is_string(kind) or kinds.is_large_string(kind) or "view" in str(kind)
-    if not (is_text or kinds.is_integer(kind) or kinds.is_null(kind)):
+    if not (_is_text(kind) or "view" in str(kind) or kinds.is_integer(kind) or kinds.is_null(kind)):
         hint = "Convert the column to integers or text first."
         raise wrong(path, f"Ids (column {name!r})", "be text or integers", str(kind), hint)
     return pc.fill_null(pc.cast(column, pa.string()), "")

@@ -14,6 +14,7 @@ from cpgnn.classifier import TRIAL_COLUMNS, CPGNNClassifier
 from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.records import damaged, json_text, read_record, reason
 from cpgnn.engine.saving import MODEL_FILES
+from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.thresholds import Flag, Goal
 from cpgnn.graph import Graph
@@ -168,12 +169,18 @@ def _check_fit(
 def _written_split(path: Path, graph: Graph) -> Split:
     """How the measured model used the labels; the refitted one was trained on all of them."""
     try:
-        part = pd.read_parquet(path, columns=["split"])["split"].to_numpy()
-    except (OSError, ValueError, KeyError) as error:
-        raise damaged(path, (str(error).splitlines() or [type(error).__name__])[0]) from None
+        part = read_table(path, pick=_split_column).table.column(0).to_numpy()
+    except InputError as error:
+        raise damaged(path, first_line(error)) from None
     if len(part) != graph.num_nodes:
         raise damaged(path, f"it has {len(part):,} rows for {graph.num_nodes:,} nodes")
     return Split.from_masks(*(part == name for name in ("train", "val", "test")))
+
+
+def _split_column(path: Path, header: tuple[str, ...] | None, width: int) -> list[int]:
+    if header is None or "split" not in header:
+        raise InputError("it has no column 'split'")
+    return [header.index("split")]
 
 
 def _read_history(path: Path) -> pd.DataFrame:

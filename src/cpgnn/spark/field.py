@@ -21,7 +21,7 @@ from cpgnn.errors import InputError, Mention, Message, advise
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.io.feature_columns import FeatureColumns
-from cpgnn.io.files import memory_limit
+from cpgnn.engine.memory import memory_limit
 from cpgnn.io.labels import encode_labels
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.tables import Tables
