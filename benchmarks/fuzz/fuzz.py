@@ -158,8 +158,11 @@ def main() -> None:
                 result = outcome(name, number)
                 with results.open("a") as file:
                     file.write(json.dumps(result) + "\n")
-                print(f"{name} {number}: {result['crashes']} crashes, {result['hangs']} hangs, "
-                      f"{result['peak_mb']} MB {result['found']}", flush=True)
+                print(
+                    f"{name} {number}: {result['crashes']} crashes, {result['hangs']} hangs, "
+                    f"{result['peak_mb']} MB {result['found']}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -122,7 +122,24 @@ LARGEST_SEED = 2**63 - 1
 
 def must_be(what: str | Mention, must: str, got: object, hint: str = "") -> InputError:
     """An `InputError` in the house grammar, e.g. ``must_be("The file", "exist", "nothing")``."""
-    return InputError(Message(what, " must ", must, f". Got {got}.", " " * bool(hint), hint))
+    parts = (what, " must ", must, f". Got {tidy(str(got))}.", " " * bool(hint), hint)
+    return InputError(Message(*parts))
+
+
+def tidy(text: str, most: int = 400) -> str:
+    r"""Somebody else's text as it may stand in a message: on one line, and not too long.
+
+    Control characters, which could rewrite a terminal, are escaped.
+
+    >>> tidy("red\x1b[31m"), tidy("a" * 9, most=6)
+    ('red\\x1b[31m', 'aaa…aa')
+    """
+    if len(text) > most:
+        text = f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
+    if text.isprintable():
+        return text
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(shown)
 
 
 def wrong_value(parameter: str, must: str, got: object, hint: str = "") -> InputError:

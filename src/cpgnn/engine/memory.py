@@ -7,11 +7,6 @@ from pathlib import Path
 
 from cpgnn.errors import InputError, must_be
 
-try:
-    import resource
-except ImportError:  # not on Windows
-    resource = None  # type: ignore[assignment]
-
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 PER_WEIGHT, HIDDEN = 16, 64
 """Bytes for a 32-bit weight with its gradient and two moments; hidden units for each feature."""
@@ -30,7 +25,9 @@ def memory_limit() -> int:
 
 def address_space() -> int | None:
     """The limit of `ulimit -v` in bytes, if there is one."""
-    if resource is None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return None if limit == resource.RLIM_INFINITY else limit

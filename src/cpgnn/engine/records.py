@@ -19,7 +19,7 @@ from pydantic import (
     ValidationError,
 )
 
-from cpgnn.errors import InputError
+from cpgnn.errors import InputError, tidy
 
 LARGEST = 64 * 2**20
 """Bytes of such a file at most."""
@@ -109,5 +109,6 @@ def reason(where: tuple[int | str, ...], what: str) -> str:
 
 def damaged(path: Path, why: str) -> InputError:
     return InputError(
-        f"{path} is damaged, or cpgnn did not write it: {why.rstrip('.')}. Fit again."
+        f"{tidy(str(path))} is damaged, or cpgnn did not write it: {tidy(why.rstrip('.'))}. "
+        "Fit again."
     )

@@ -20,17 +20,17 @@ def listed(names: Sequence[Hashable], most: int = 5) -> str:
     >>> listed(["a", "b", "c", "d"], most=2)
     "'a', 'b' and 2 more"
     """
-    return some([repr(str(name)) for name in names], most)
+    return some([shorten(str(name)) for name in names[:most]], most, len(names))
 
 
-def some(words: Sequence[str], most: int = 5) -> str:
-    """The first few words as they are.
+def some(words: Sequence[str], most: int = 5, number: int | None = None) -> str:
+    """The first few words as they are; of `number` in all, where `words` are not all of them.
 
     >>> some(["a (3)", "b (2)", "c (1)"], most=2)
     'a (3), b (2) and 1 more'
     """
-    shown = ", ".join(words[:most])
-    return f"{shown} and {len(words) - most:,} more" if len(words) > most else shown
+    shown, number = ", ".join(words[:most]), number or len(words)
+    return f"{shown} and {number - most:,} more" if number > most else shown
 
 
 def shorten(text: str, limit: int = 60) -> str:

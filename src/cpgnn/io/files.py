@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from cpgnn.engine.memory import memory_limit
 from cpgnn.engine.text import first_line
-from cpgnn.errors import InputError, Message, must_be
+from cpgnn.errors import InputError, Message, must_be, tidy
 
 StrPath = str | os.PathLike[str]
 
@@ -40,7 +40,9 @@ def wrong(
 ) -> InputError:
     """ "FILE, line N: WHAT must MUST. Got GOT. HINT" (rows in Parquet); both count from 1."""
     place = f", line {line}" if line is not None else f", row {row}" if row is not None else ""
-    error = InputError(Message(f"{path}{place}: ", must_be(what, must, got, hint).args[0]))
+    error = InputError(
+        Message(f"{tidy(str(path))}{place}: ", must_be(what, must, got, hint).args[0])
+    )
     error.file, error.line = str(path), line
     error.affected = 1 if place else None
     return error
@@ -48,7 +50,7 @@ def wrong(
 
 def failed(path: StrPath, problem: str, hint: str = "") -> InputError:
     """ "FILE: PROBLEM. HINT", where nothing was expected of the content."""
-    error = InputError(f"{path}: {problem}.{' ' * bool(hint)}{hint}")
+    error = InputError(f"{tidy(str(path))}: {tidy(problem)}.{' ' * bool(hint)}{hint}")
     error.file = str(path)
     return error
 
@@ -59,7 +61,7 @@ def about(path: StrPath) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        named = InputError(f"{path}: {error}")
+        named = InputError(f"{tidy(str(path))}: {error}")
         named.file = str(path)
         raise named from None
 

@@ -16,12 +16,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.engine.arrays import Matrix
+from cpgnn.engine.memory import memory_limit
 from cpgnn.engine.text import count
 from cpgnn.errors import InputError, Mention, Message, advise
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.io.feature_columns import FeatureColumns
-from cpgnn.engine.memory import memory_limit
 from cpgnn.io.labels import encode_labels
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.tables import Tables
