@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -25,9 +26,9 @@ def similar_ids(graph: Graph) -> Iterator[Finding]:
     yield Finding(
         "problem" if lonely else "risk",
         "similar-ids",
-        "Ids of nodes differ only by case or spaces",
-        f"{count(len(found), 'id')}, such as {listed(graph.node_ids[found[:2]])}, count as "
-        "different nodes."
+        "Ids of nodes differ only by case, spaces or Unicode form",
+        f"{count(len(found), 'id')}, such as {_told_apart(graph.node_ids[found[:2]])}, count "
+        "as different nodes."
         + (
             f" {count(lonely, 'of them has', 'of them have')} no edge: the files seem to write "
             "ids differently."
@@ -49,8 +50,8 @@ def class_names(graph: Graph) -> Iterator[Finding]:
         yield Finding(
             "problem",
             "similar-classes",
-            "Classes differ only by case or spaces",
-            f"{listed([names[i] for i in found])} count as different classes "
+            "Classes differ only by case, spaces or Unicode form",
+            f"{_told_apart([names[i] for i in found])} count as different classes "
             f"({count(int(same.sum()), 'node')}).",
             "Write every class the same way.",
             len(found),
@@ -68,6 +69,13 @@ def class_names(graph: Graph) -> Iterator[Finding]:
             len(nodes),
             named(graph, nodes),
         )
+
+
+def _told_apart(names: Iterable[object]) -> str:
+    """The names; with their accents spelt out where two would look the same."""
+    shown = [str(name) for name in names]
+    plain = {unicodedata.normalize("NFKC", name) for name in shown}
+    return listed(shown if len(plain) == len(shown) else [ascii(name)[1:-1] for name in shown])
 
 
 def _like_another(names: Iterable[object]) -> np.ndarray:

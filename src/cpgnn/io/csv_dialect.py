@@ -17,7 +17,8 @@ from cpgnn.io.headers import is_header
 
 SAMPLE_LINES = 200
 SAMPLE_BYTES = 1 << 20
-LONGEST_LINE = 1 << 26
+LONGEST_LINE, LONGEST_CELL, MOST_COLUMNS = 1 << 22, 1 << 17, 100_000
+"""Bytes, characters and cells: what no table needs, and what a reader could choke on."""
 BOM = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _BLANKS = re.compile(rb'("(?:[^"\r\n]|"")*")|[ \t]+')
@@ -60,6 +61,11 @@ def sniff(
         raise wrong(path, "A table", "have at least one row", "an empty file")
     delimiter = _delimiter([lines[i] for i in rows if not _is_comment(lines[i])])
     cells = {i: _split(lines[i], delimiter) for i in rows}
+    widest = max(map(len, cells.values()))
+    if widest > MOST_COLUMNS:
+        hint = "Check the delimiter and the ends of lines, or use a sparse '.npz' for features."
+        must = f"have at most {MOST_COLUMNS:,} columns"
+        raise wrong(path, "A table", must, f"{widest:,}", hint)
     widths = {len(cells[i]) for i in rows if lines[i][0] not in "#%"} or {
         len(cells[i]) for i in rows
     }
@@ -111,6 +117,8 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
         line = stream.readline(LONGEST_LINE)
         if not line:
             break
+        if len(line) == LONGEST_LINE:
+            raise long_line(path, len(raw) + 1)
         raw.extend(line.splitlines(keepends=True))  # a lone CR ends a line as well
         size += len(line)
     head = b"".join(raw)
@@ -132,6 +140,11 @@ def not_utf8(path: Path, line: bytes, number: int) -> InputError:
     shown = shorten(line.decode("latin-1").strip())
     hint = "Save it as UTF-8, or run: iconv -f latin1 -t utf-8"
     return wrong(path, "A table", "be UTF-8", f"other bytes in {shown}", hint, line=number)
+
+
+def long_line(path: Path, number: int) -> InputError:
+    must, hint = f"have at most {LONGEST_LINE:,} bytes", "Check the ends of lines and the quotes."
+    return wrong(path, "A line", must, "more", hint, line=number)
 
 
 def _is_comment(line: str) -> bool:
@@ -179,7 +192,7 @@ def rows_of(stream: IO[bytes], dialect: Dialect) -> Iterator[tuple[int, list[str
 
     def lines() -> Iterator[str]:
         blanks = dialect.delimiter == " "
-        for number, part in enumerate(stream):
+        for number, part in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b"")):
             for line in part.removeprefix(b"" if number else BOM).splitlines(keepends=True):
                 yield (squeeze(line) if blanks else line).decode("utf-8", "surrogateescape")
 

@@ -25,6 +25,7 @@ from cpgnn.engine.text import count, first_line, shorten
 from cpgnn.errors import InputError
 from cpgnn.io.edges import EdgeList, edge_weights
 from cpgnn.io.files import opened, wrong
+from cpgnn.io.ids import check_ids
 from cpgnn.io.labels import encode_labels, encode_split
 from cpgnn.io.tables import TableFile, known_cells
 
@@ -40,6 +41,7 @@ def read_graphml(path: Path, unlabelled: str | None) -> tuple[EdgeList, TableFil
     ids = pa.array(reader.nodes, pa.string())
     ends = pa.table([pa.array(end, pa.string()) for end in reader.ends], names=("source", "target"))
     nodes = TableFile(path, pa.table([ids], names=["id"]), lines=reader.node_lines)
+    check_ids(nodes, ids, lambda row: np.array([row]))
     edges = TableFile(path, ends, lines=reader.edge_lines)
     weights, notices = _weights(edges, reader.find("edge", "weight"))
     if reader.drop_predictions():
@@ -193,7 +195,9 @@ class _Reader:
             [node] = self._needed(tag, given, ["id"])
             if node in self.nodes:
                 first = self.node_lines[self.nodes[node]]
-                raise self._wrong("A node", "appear once", f"{node!r} again (first line {first})")
+                raise self._wrong(
+                    "A node", "appear once", f"{shorten(node)} again (first line {first})"
+                )
             self.nodes[node] = len(self.nodes)
             self.node_lines.append(line)
         elif tag == "edge":

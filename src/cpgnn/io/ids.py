@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from cpgnn.engine.text import count, shorten
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.files import StrPath
+from cpgnn.io.names import NO_CONTROL, has_control, has_lines
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, read_table
 
@@ -23,6 +24,7 @@ _FOLDS: dict[str, Fold] = {
     "in case": pc.utf8_lower,
     "in '.0' at the end": lambda ids: pc.replace_substring_regex(ids, r"\.0$", ""),
     "in leading zeros": lambda ids: pc.utf8_ltrim(ids, "0"),
+    "in their Unicode form": lambda ids: pc.utf8_normalize(ids, "NFKC"),
 }
 _SPACES = "differ by more than surrounding spaces"
 _REMOVE = "Remove the spaces around the ids."
@@ -91,17 +93,18 @@ def extend(ids: pa.Array, more: pa.Array) -> tuple[np.ndarray, pa.Array]:
 
 
 def check_ids(file: TableFile, ids: pa.Array, rows_of: Callable[[int], np.ndarray]) -> None:
-    """Refuse blank ids, ids across lines and ids that differ from others by spaces only.
+    """Refuse blank ids, control characters in ids, and ids that differ from others by spaces only.
 
     `rows_of` gives the rows of the id at a position; it is asked only about bad ones.
     """
     problems = Problems()
     trimmed = pc.utf8_trim_whitespace(ids)
     blank = pc.equal(trimmed, "")
-    broken = pc.match_substring_regex(ids, r"[\r\n]")
+    broken = has_lines(ids)
     for bad, must, hint in (
         (blank, "not be empty", "Name the node, or remove the row."),
         (broken, "be on one line", "Close the quotation mark, or double it inside a quoted cell."),
+        (has_control(ids), NO_CONTROL, ""),
     ):
         with problems.noted():
             positions = np.flatnonzero(bad.to_numpy(zero_copy_only=False))[:MOST].tolist()
@@ -117,7 +120,9 @@ def check_ids(file: TableFile, ids: pa.Array, rows_of: Callable[[int], np.ndarra
     with problems.noted():
         if positions:
             names = {int(rows_of(i)[0]): ids[i].as_py() for i in positions[:MOST]}
-            got = {row: f"{name!r} and {name.strip()!r}" for row, name in names.items()}
+            got = {
+                row: f"{shorten(name)} and {shorten(name.strip())}" for row, name in names.items()
+            }
             total = len(got) + len(positions[MOST:])  # two in one row are one problem
             raise file.wrong_rows("Node ids", _SPACES, got, _REMOVE, total=total)
     problems.stop()
@@ -177,7 +182,7 @@ def check_known(
     rows = np.flatnonzero(unknown)
     twin, there = _match(missing, graph_ids, pc.utf8_trim_whitespace)
     if twin is not None:
-        got = f"{missing[twin].as_py()!r} here and {there!r} in {graph_path}"
+        got = f"{shorten(missing[twin].as_py())} here and {shorten(str(there))} in {graph_path}"
         raise file.wrong("Node ids", _SPACES, got, _REMOVE, row=int(rows[twin]))
     name, hint = shorten(missing[0].as_py()), _nearly(missing, graph_ids)
     if strict or too_many(unknown):
@@ -207,5 +212,6 @@ def _nearly(missing: pa.Array, ids: pa.Array) -> str | None:
     for how, fold in (*_FOLDS.items(), ("in case, spaces or zeros", everything)):
         first, there = _match(missing, ids, fold)
         if first is not None:
-            return f"{missing[first].as_py()!r} appears there as {there!r}: they differ {how}"
+            name = shorten(missing[first].as_py())
+            return f"{name} appears there as {shorten(str(there))}: they differ {how}"
     return None

@@ -128,12 +128,14 @@ def class_notices(path: Path, names: tuple[str, ...], codes: np.ndarray) -> list
 
 
 def alike(names: Iterable[object]) -> np.ndarray:
-    """A group number for each name; names that differ only by case or surrounding spaces share it.
+    """A group number for each name; names that differ only by case, surrounding spaces
+    or Unicode form (é as one character or as two) share it.
 
     int64 [n]; -1 for a name that is like no other.
     """
     text = pa.array(pd.Series(names, dtype=object).astype(str), pa.large_string())
-    folded = pc.dictionary_encode(pc.utf8_lower(pc.utf8_trim_whitespace(text)))
+    text = pc.utf8_normalize(pc.utf8_trim_whitespace(text), "NFKC")
+    folded = pc.dictionary_encode(pc.utf8_lower(text))
     codes = folded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     shared = np.bincount(codes, minlength=1) > 1
     return np.where(shared[codes], codes, -1)

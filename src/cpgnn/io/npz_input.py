@@ -20,6 +20,7 @@ from cpgnn.io.feature_matrix import Impute
 from cpgnn.io.features import FeatureRows
 from cpgnn.io.files import wrong
 from cpgnn.io.graph_npz import features_in, graph_parts, listed_arrays, names_in
+from cpgnn.io.ids import check_ids
 from cpgnn.io.npz import read_npz_arrays
 from cpgnn.io.tables import TableFile
 
@@ -31,11 +32,12 @@ def read_npz_edges(
     parts = graph_parts(path, read_npz_arrays(path))
     index, labels, names = parts["node_ids"], parts["labels"], parts["class_names"]
     index = pd.RangeIndex(parts["num_nodes"]) if index is None else index
+    ids = _ids(path, index)
     if labels is not None:
         labels, names = _named(labels, names, unlabelled)
     edges = EdgeList(
         path,
-        _as_text(index),
+        ids,
         parts["source"],
         parts["target"],
         parts["weights"],
@@ -63,7 +65,7 @@ def read_npz_features(
     columns = names_in(path, arrays, "feature_names")
     index = names_in(path, arrays, "node_ids")
     rows = int(X.shape[0])
-    ids = _as_text(pd.RangeIndex(rows) if index is None else index)
+    ids = _ids(path, pd.RangeIndex(rows) if index is None else index)
     if index is not None and (len(index) != rows or not index.is_unique):
         must = f"name each of the {rows:,} rows of 'features' once"
         raise wrong(path, "'node_ids'", must, f"{index.nunique():,} names")
@@ -122,5 +124,9 @@ def _named(
     return labels, names
 
 
-def _as_text(index: pd.Index) -> pa.Array:
-    return pc.cast(pa.array(index), pa.string())
+def _ids(path: Path, index: pd.Index) -> pa.Array:
+    """The ids as text, after the rule for names."""
+    ids = pc.cast(pa.array(index), pa.string())
+    if index.dtype.kind not in "iu":
+        check_ids(TableFile(path, pa.table({})), ids, lambda row: np.array([row]))
+    return ids

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.engine.memory import check_classes
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import GraphNotice, check_choice, wrong_value
 from cpgnn.graph import Graph
@@ -24,6 +25,7 @@ from cpgnn.io.files import StrPath, about
 from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
 from cpgnn.io.labels import LabelRows, class_notices, read_labels
+from cpgnn.io.names import check_names
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
 from cpgnn.io.problems import Problems
 
@@ -146,6 +148,17 @@ def read_graph(
             notices += _compare_labels(label_rows, given, strict_ids)
         at_labels, ids = extend(ids, label_rows.ids)
     problems.stop()
+    named_by, classes = (
+        (given.path, given.class_names)
+        if label_rows is None
+        else (label_rows.file.path, label_rows.class_names)
+    )
+    check_names(named_by, "A class name", classes)
+    with about(named_by):
+        check_classes(len(classes))
+    if feature_rows is not None and became is not None:
+        names = became.matrix_names or ()
+        check_names(feature_rows.file.path, "A feature name", names, blank=True)
     exempt = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
     described = None
     if feature_rows is not None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from cpgnn.engine.text import count, first_line, listed
 from cpgnn.errors import InputError
-from cpgnn.io.csv_dialect import Dialect, not_utf8, rows_of, sniff, squeeze
+from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import StrPath, all_bytes, arrow_source, opened, wrong
 from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS
 from cpgnn.io.parquet import is_parquet, plain_types, read_parquet
@@ -26,6 +27,8 @@ Pick = Callable[[Path, tuple[str, ...] | None, int], list[int]]
 """Given the file, its header and its width, the columns to keep, in the order to keep them."""
 
 BLOCK = 4 << 20
+_LONG = ("A cell", f"have at most {LONGEST_CELL:,} bytes")
+_CLOSE = "Close the quotation mark, or shorten the text."
 _PLAIN = tuple(set(MISSING) - set(SPREADSHEET_ERRORS))  # errors stay text until they are counted
 _MARKS = sorted({"NaN", "-NaN"}.union(*((m, m.upper(), m.capitalize()) for m in _PLAIN)))
 
@@ -180,8 +183,11 @@ def read_table(
                 table = table.set_column(i, table.column_names[i], cells)
     blank = _blank_rows_at_the_end(table)
     table = table.select(kept).slice(0, table.num_rows - blank)
-    unused = tuple(name for i, name in enumerate(dialect.header or ()) if i not in kept)
-    return TableFile(path, table, called, dialect, unused=unused, blank_rows=blank)
+    used = set(kept)
+    unused = tuple(name for i, name in enumerate(dialect.header or ()) if i not in used)
+    file = TableFile(path, table, called, dialect, unused=unused, blank_rows=blank)
+    _check_cells(file)
+    return file
 
 
 def _kept(
@@ -194,13 +200,33 @@ def _kept(
 
 def _blank_rows_at_the_end(table: pa.Table) -> int:
     """How many rows at the end have no cell with anything in it, as spreadsheets write them."""
-    blank = 0
-    while blank < table.num_rows:
-        row = table.slice(table.num_rows - blank - 1, 1)
-        if any(str(cell[0].as_py() or "").strip() for cell in row.columns if cell[0].is_valid):
-            break
-        blank += 1
-    return blank if blank < table.num_rows else 0
+    end = table.num_rows
+    while end:
+        start = max(0, end - 10_000)
+        block = [_filled(column.slice(start, end - start)) for column in table.columns]
+        filled = np.flatnonzero(np.any(block, axis=0))
+        if len(filled):
+            return int(table.num_rows - start - filled[-1] - 1)
+        end = start
+    return 0
+
+
+def _filled(column: pa.ChunkedArray) -> np.ndarray:
+    some = pc.is_valid(column)
+    if pa.types.is_string(column.type):
+        some = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(column), ""), False)
+    return np.asarray(some.to_numpy())
+
+
+def _check_cells(file: TableFile) -> None:
+    """No cell is longer than any name or value, as after a quotation mark that is not closed."""
+    for column in file.table.columns:
+        if not pa.types.is_string(column.type) or not column.nbytes > LONGEST_CELL:
+            continue
+        size = pc.binary_length(column)
+        row = pc.index(pc.greater(size, LONGEST_CELL), True).as_py()
+        if row >= 0:
+            raise file.wrong(*_LONG, f"{size[row].as_py():,}", _CLOSE, row=row)
 
 
 def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
@@ -242,6 +268,8 @@ def _fault(path: Path, dialect: Dialect, error: pa.ArrowException) -> InputError
             raw = text.encode("utf-8", "surrogateescape")
             if raw != text.encode("utf-8", "replace"):
                 return not_utf8(path, raw, line)
+            if not row:
+                return wrong(path, *_LONG, "more", _CLOSE, line=line)
             if len(row) != dialect.columns:
                 must = f"have {dialect.columns} cells, like the others"
                 hint = "Put quotes around cells that contain the delimiter."
