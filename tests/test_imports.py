@@ -28,7 +28,7 @@ LAYERS = (
     "cpgnn.run",
     "cpgnn.check",
     "cpgnn.report",
-    "cpgnn.run.folder",
+    "cpgnn.run.folder cpgnn.plots",
     "cpgnn.experiments cpgnn.demo",
     "cpgnn.spark",
     "cpgnn.cli",

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from cpgnn.experiments.config import Experiment, load_experiment
 from cpgnn.experiments.matrices import tracked
 from cpgnn.experiments.tables import cells
-from cpgnn.report.plots import INK, figure, heatmap
+from cpgnn.report.plots import INK, figure, plot_matrix
 
 OURS = ("#c1666b", "#e0a458", "#48639c", "#4c9f70", "#7a5ea8")
 THEIRS = ("#8d99a6", "#5c677d", "#b09478", "#9a97c0", "#6b705c", "#b7b7a4")
@@ -89,7 +89,7 @@ def compatibility_at_h0(folder: Path | None = None) -> Figure:
     *maps, curve = picture.subplots(1, 4, width_ratios=[1, 1, 1, 1.1])
     top = np.max([_matrix(first[key]) for key in ("true", "initial", "learned")])
     for axes, key in zip(maps, ("true", "initial", "learned"), strict=True):
-        heatmap(axes, _matrix(first[key]), names, f"{key} H", top=float(top), size=5)
+        plot_matrix(_matrix(first[key]), names, title=f"{key} H", top=float(top), size=5, axes=axes)
     for i, line in enumerate(lines):
         epochs, errors = np.array(line["curve"]).T
         curve.plot(epochs, errors, color=OURS[i % len(OURS)], label=f"graph {i}")
@@ -108,7 +108,9 @@ def compatibility_on_real_graphs(folder: Path | None = None) -> Figure:
         names = [str(i) for i in range(len(first["true"]))]
         top = np.nanmax([_matrix(first[key]) for key in ("true", "initial", "learned")])
         for axes, key in zip(maps, ("true", "initial", "learned"), strict=True):
-            heatmap(axes, _matrix(first[key]), names, f"{name}: {key} H", top=float(top))
+            plot_matrix(
+                _matrix(first[key]), names, title=f"{name}: {key} H", top=float(top), axes=axes
+            )
         for i, line in enumerate(lines):
             epochs, errors = np.array(line["curve"]).T
             curve.plot(epochs, errors, color=OURS[i % len(OURS)])

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cpgnn.propagation import propagate
-from cpgnn.report.plots import INK, figure, heatmap
+from cpgnn.report.plots import INK, figure, plot_matrix
 
 COLORS = ("#4c9f70", "#e08e45", "#7a5ea8")
 NAMES = ("green", "orange", "purple")
@@ -49,7 +49,7 @@ def pipeline() -> Figure:
     labels[[0, 3, 4]] = np.eye(3)
     _graph(one, labels, "A graph, some features, few labels")
     _graph(two, PRIOR, "S1  Prior belief of every node\n(MLP or Chebyshev GCN)")
-    heatmap(three, H, NAMES, "Compatibility H\n(estimated, then learned)", top=1.0)
+    plot_matrix(H, NAMES, title="Compatibility H\n(estimated, then learned)", top=1.0, axes=three)
     _graph(
         four,
         final,

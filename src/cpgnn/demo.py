@@ -99,7 +99,7 @@ def held_out_accuracy(model: nn.Module, graph: Graph, split: Split) -> Scored:
 
 def draw_demo(demo: Demo, path: Path) -> None:
     """One picture: who is how good, and what CPGNN learned about who connects."""
-    from cpgnn.report.plots import figure, heatmap, save, score_bars
+    from cpgnn.report.plots import figure, plot_matrix, save, score_bars
 
     picture = figure(11, 5.4)
     grid = picture.add_gridspec(2, 3, height_ratios=(1, 2))
@@ -112,5 +112,5 @@ def draw_demo(demo: Demo, path: Path) -> None:
     }
     top = max(float(matrix.max()) for matrix in panels.values())
     for column, (title, matrix) in enumerate(panels.items()):
-        heatmap(picture.add_subplot(grid[1, column]), matrix, names, title, top)
+        plot_matrix(matrix, names, title=title, top=top, axes=picture.add_subplot(grid[1, column]))
     save(picture, path)

@@ -74,6 +74,8 @@ def test_many_nodes_from_a_file_and_a_picture(cpgnn, run, files):
     named = pd.read_csv("why.csv", dtype=str)["node"].nunique()
     assert named == 40
     assert cpgnn("explain", "run", "041", "--picture", "why.png").code == 0
+    assert cpgnn("explain", "run", "041", "042", "--neighbourhood", "near.svg").code == 0
+    assert "041: " in (files / "near.svg").read_text()
     assert (files / "why.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -139,6 +141,7 @@ WRONG = {
     "newer layout": (other_version_and_layout, "run 041", rf"config\.json is damaged.*{VERSIONS}"),
     "format": (nothing, "run 041 --format xml", r"'--format'.*'text', 'json', 'csv'"),
     "ending": (nothing, "run 041 --out why.doc", r"be '\.json', '\.csv' or '\.parquet'"),
+    "neighbourhood": (nothing, "run 041 --neighbourhood a.gif", r"be '\.png' or '\.svg'"),
     "picture": (nothing, "run 041 --picture why.doc", r"be '\.png' or '\.svg'"),
 }
 

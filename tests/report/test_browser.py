@@ -188,6 +188,22 @@ def test_contributions_add_up_and_lead_on(browser, small):
     visit.close()
 
 
+def test_the_picture_draws_what_the_table_lists(browser, small):
+    """A line and a dot for every neighbour in the table, dashed where it speaks against."""
+    visit = Visit(browser, small)
+    for node in ("n50", "n7", EVIL):
+        visit.search(node)
+        rows = "rows => rows.map(r => [!!r.querySelector('small'), r.cells[1].innerText])"
+        listed = visit.tab.eval_on_selector_all(".terms tbody tr", rows)
+        against = [number.startswith("−") for neighbour, number in listed if neighbour]
+        drawn = visit.tab.eval_on_selector_all(
+            ".near line:not(.link)", "lines => lines.map(l => l.classList.contains('against'))"
+        )
+        assert drawn == against
+        assert visit.tab.locator(".near circle").count() == (len(against) + 1 if against else 0)
+    visit.close()
+
+
 def test_an_unknown_node_gets_help(browser, small):
     visit = Visit(browser, small)
     visit.tab.fill("#query", "n12x")

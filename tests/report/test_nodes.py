@@ -10,7 +10,7 @@ from cpgnn.demo import example_graph
 from cpgnn.errors import InputError
 from cpgnn.explanation.contributions import explain
 from cpgnn.report import nodes
-from cpgnn.report.nodes import TOP, by_interest, node_data, node_table
+from cpgnn.report.nodes import TOP, by_interest, links_between, node_data, node_table
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -63,3 +63,16 @@ def test_a_graph_that_cannot_be_explained_still_gets_its_page(fitted, monkeypatc
 
     monkeypatch.setattr("cpgnn.explanation.contributions.explain", refuse)
     assert node_data(fitted, fitted.predict_proba(), np.array([1])) == {"shown": 0, "all": 3000}
+
+
+def test_links_between_neighbours(fitted):
+    A = fitted.graph_.adjacency
+    dense = A.toarray()
+    near = np.array([[3, 50, 7, -1, -1], [*A.indices[:5]], [-1] * 5])
+    made = links_between(A, near)
+    pairs = [(a, b) for a in range(5) for b in range(a + 1, 5)]
+    for row, bits in zip(near, made, strict=True):
+        joined = [row[a] >= 0 and row[b] >= 0 and dense[row[a], row[b]] > 0 for a, b in pairs]
+        assert [bool(bits >> k & 1) for k in range(10)] == joined
+    table = node_table(fitted, fitted.predict_proba(), np.arange(200))
+    assert (table.links > 0).any()

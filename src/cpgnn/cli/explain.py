@@ -27,6 +27,9 @@ def explain(
         str | None, typer.Option("--id", help="Column of the --nodes-file: the node.")
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the bars as .png or .svg.")] = None,
+    neighbourhood: Annotated[
+        Path | None, typer.Option(help="Draw the node among its neighbours as .png or .svg.")
+    ] = None,
     threads: opt.Threads = None,
 ) -> None:
     """Explain predictions, neighbour by neighbour."""
@@ -40,6 +43,7 @@ def explain(
     from cpgnn.io.column_choice import Columns
     from cpgnn.io.ids import read_node_ids
     from cpgnn.report.explanation_picture import check_picture, draw_explanation
+    from cpgnn.report.neighbourhood import draw_neighbourhoods
     from cpgnn.run.folder import load_run
 
     if not nodes and nodes_file is None:
@@ -52,14 +56,16 @@ def explain(
     if nodes_file is not None:
         columns = Columns(**opt.columns(None, None, None, node_id, fitted=fitted.options))
         ids += read_node_ids(nodes_file, columns)
-    if picture:
-        check_picture(picture, len(ids))
+    for path in filter(None, (picture, neighbourhood)):
+        check_picture(path, len(ids))
     opt.use_threads(threads)
     graph = replace(fitted.graph, node_ids=fitted.graph.node_ids.astype(str))
     with waiting("explaining"):
         made = explained(fitted.classifier, graph, ids)
     if picture:
         draw_explanation(made, picture, top)
+    if neighbourhood:
+        draw_neighbourhoods(made, graph, fitted.prediction.probabilities, neighbourhood, top)
     if out:
         made.write(out)
         print(f"{len(made):,} nodes written to {out}")

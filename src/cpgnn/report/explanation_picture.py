@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -12,7 +11,7 @@ from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.terms import Term, terms
 from cpgnn.formatting import shortened, signed, whole_percent
 from cpgnn.io.files import wrong
-from cpgnn.report.plots import BAR, BEST, INK, figure, save
+from cpgnn.report.plots import BAR, BEST, INK, as_they_are, figure, own, save
 
 MOST_NODES = 6
 """Nodes that share a picture; more cannot be read."""
@@ -30,16 +29,12 @@ def check_picture(path: Path, nodes: int) -> None:
 def draw_explanation(of: Explanation, path: Path, top: int = 10) -> None:
     """Writes a PNG or SVG whose description is `alternative_text`."""
     check_picture(path, len(of))
-    panels = [terms(of, i, top) for i in range(len(of))]
-    heights = [len(panel) + 2.5 for panel in panels]
+    heights = [len(terms(of, i, top)) + 2.5 for i in range(len(of))]
     picture = figure(8, 0.32 * sum(heights))
-    axes = picture.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for i, (place, panel) in enumerate(zip(axes, panels, strict=True)):
-        _draw(place, of, i, panel)
-    text = " ".join(alternative_text(of, i, top) for i in range(len(of)))
-    with warnings.catch_warnings():  # names in scripts that the font lacks become boxes
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
-        save(picture, path, text)
+    axes = picture.subplots(len(of), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for i, place in enumerate(axes):
+        plot_explanation(of, i, top=top, axes=place)
+    save(picture, path, " ".join(alternative_text(of, i, top) for i in range(len(of))))
 
 
 def alternative_text(of: Explanation, i: int, top: int = 10) -> str:
@@ -58,7 +53,13 @@ def _title(term: Term) -> str:
     return f"{_short(term.name)} (like {_short(term.looks_like)})" if term.looks_like else term.name
 
 
-def _draw(axes: Axes, of: Explanation, i: int, panel: list[Term]) -> None:
+def plot_explanation(
+    of: Explanation, i: int = 0, *, top: int = 10, axes: Axes | None = None
+) -> Axes:
+    """The terms of the i-th node as bars: its own prior, the `top` weightiest neighbours, the
+    others together."""
+    panel = terms(of, i, top)
+    axes = own(axes, 8, 0.32 * len(panel) + 0.8)
     margins = [term.margin for term in panel]
     colors = [BEST if margin < 0 else BAR for margin in margins]
     drawn = axes.barh(range(len(panel)), margins, color=colors)
@@ -70,11 +71,11 @@ def _draw(axes: Axes, of: Explanation, i: int, panel: list[Term]) -> None:
     title = axes.set_title(_verdict(of, i), fontsize=10, color=INK, loc="left")
     best, second = _two_best(of, i)
     below = axes.set_xlabel(f"← for {second}      for {best} →", fontsize=8)
-    for text in (title, below, *axes.get_yticklabels()):
-        text.set_parse_math(False)  # a '$' in a name is a '$'
+    as_they_are(title, below, *axes.get_yticklabels())
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=8)
     axes.spines[["top", "right", "left"]].set_visible(False)
+    return axes
 
 
 def _two_best(of: Explanation, i: int) -> tuple[str, str]:

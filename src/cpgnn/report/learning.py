@@ -18,12 +18,7 @@ def learning_charts(
     """Loss, accuracy and, where the truth is known, the error of H; epochs are counted through."""
     if history.empty:
         return ()
-    phase = history["phase"].to_numpy()
-    first = int((phase == 1).sum())
-    epochs = history["epoch"].to_numpy() + np.where(phase == 2, first, 0)
-    marks = [] if not first or first == len(history) else [(float(first), "propagation starts")]
-    if kept is not None:
-        marks.append((kept.epoch + (first if kept.phase == 2 else 0), "kept"))
+    epochs, marks = counted_through(history, kept)
     loss, train, score = (
         history[name].to_numpy(dtype=float) for name in ("loss", "train_accuracy", "score")
     )
@@ -55,3 +50,16 @@ def learning_charts(
                 )
             )
     return tuple(charts)
+
+
+def counted_through(
+    history: pd.DataFrame, kept: Epoch | None
+) -> tuple[np.ndarray, list[tuple[float, str]]]:
+    """Epochs of both phases as one count, and what to mark there."""
+    phase = history["phase"].to_numpy()
+    first = int((phase == 1).sum())
+    epochs = history["epoch"].to_numpy() + np.where(phase == 2, first, 0)
+    marks = [] if not first or first == len(history) else [(float(first), "propagation starts")]
+    if kept is not None:
+        marks.append((float(kept.epoch + (first if kept.phase == 2 else 0)), "kept"))
+    return epochs, marks

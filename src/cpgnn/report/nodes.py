@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from cpgnn.errors import InputError
 from cpgnn.report.packing import packed, packed_texts, quantised, smallest_index
@@ -47,6 +49,8 @@ class NodeTable:
     """[s, T] in hundredths of a percent, as predictions.csv has them."""
     neighbours: np.ndarray
     """[s, TOP]: 1 + index into ids, 0 = no more."""
+    links: np.ndarray
+    """[s]: which of these neighbours are joined, a bit for each pair (see `links_between`)."""
     degree: np.ndarray
     """[s]: neighbours in all."""
     terms: np.ndarray
@@ -65,6 +69,7 @@ class NodeTable:
             "classes": packed(smallest_index(self.classes)),
             "probabilities": packed(self.probabilities.astype(np.uint16)),
             "neighbours": packed(smallest_index(self.neighbours)),
+            "links": packed(self.links.astype(np.uint16)),
             "degree": packed(smallest_index(self.degree)),
             "terms": packed(numbers),
             "scale": packed(scale),
@@ -114,6 +119,8 @@ def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) ->
     place[mentioned] = len(shown) + np.arange(len(mentioned))
     neighbours = np.zeros(picked.shape, dtype=np.int64)
     neighbours[picked >= 0] = 1 + place[where]
+    near = np.full(picked.shape, -1)
+    near[picked >= 0] = where
     part = np.zeros(graph.num_nodes, dtype=np.int64)
     part[split.train], part[split.val], part[split.test] = 1, 2, 3
     listed = np.concatenate([shown, mentioned])
@@ -127,10 +134,25 @@ def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) ->
         classes=classes,
         probabilities=np.rint(1e4 * np.take_along_axis(P[shown], classes, axis=1)),
         neighbours=neighbours,
+        links=links_between(graph.adjacency, near),
         degree=np.diff(explanation.pointer),
         terms=terms,
         words=[reasons(explanation, i) for i in range(len(shown))],
     )
+
+
+def links_between(A: sp.csr_array, near: np.ndarray) -> np.ndarray:
+    """[s]: of the nodes in each row of `near` [s, m] (-1 = none), which pairs are joined by A.
+
+    Bit k is the k-th pair of (0, 1), (0, 2), …, (1, 2), …
+    """
+    made = np.zeros(len(near), dtype=np.int64)
+    for bit, (a, b) in enumerate(combinations(range(near.shape[1]), 2)):
+        both = np.flatnonzero((near[:, a] >= 0) & (near[:, b] >= 0))
+        if len(both):
+            joined = np.asarray(A[near[both, a], near[both, b]]).ravel() != 0
+            made[both[joined]] |= 1 << bit
+    return made
 
 
 def strongest(of: Explanation, top: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,8 +7,10 @@
   const types = { Uint8Array, Uint16Array, Int16Array, Uint32Array, Float32Array };
   const SUGGESTED = 12;
 
-  const make = (tag, properties = {}, ...children) => {
-    const element = document.createElement(tag);
+  const make = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
+  const draw = (tag, properties, ...children) =>
+    fill(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
+  const fill = (element, properties = {}, children = []) => {
     for (const [name, value] of Object.entries(properties)) {
       if (name === "style") for (const [key, v] of Object.entries(value)) element.style.setProperty(key, v);
       else element.setAttribute(name, value);
@@ -99,6 +101,48 @@
       make("td", { "aria-hidden": "true" }, make("div", { class: value < 0 ? "both against" : "both" }, bar)));
   };
 
+  const cut = (text, most = 14) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+  const dot = ([x, y], kind, size, id) => {
+    const below = y < 110 ? -28 : size + 12;
+    const words = id === undefined ? [] : [cut(id), cut(classes[kind])];
+    return draw("g", { style: { "--hue": `${(kind * 137.5) % 360}` } },
+      draw("circle", { cx: x, cy: y, r: size }),
+      ...words.map((word, i) => draw("text", { x, y: y + below + 12 * i, "text-anchor": "middle" }, word)));
+  };
+
+  const neighbourhood = (table, row) => {
+    const near = [];
+    for (let k = 0; k < nodes.top && table.neighbours[row * nodes.top + k]; k++) {
+      near.push([table.neighbours[row * nodes.top + k] - 1, table.terms[row * (nodes.top + 3) + 2 + k]]);
+    }
+    if (!near.length) return [];
+    const centre = [180, 130], angle = (k) => (2 * Math.PI * k) / near.length - Math.PI / 2;
+    const at = near.map((_, k) => [180 + 128 * Math.cos(angle(k)), 130 + 92 * Math.sin(angle(k))]);
+    const largest = Math.max(...near.map(([, value]) => Math.abs(value)), 1);
+    const line = ([x1, y1], [x2, y2], kind, width) =>
+      draw("line", { x1, y1, x2, y2, class: kind, "stroke-width": width });
+    const lines = [];
+    let bit = 0;
+    for (let a = 0; a < nodes.top; a++) {
+      for (let b = a + 1; b < nodes.top; b++, bit++) {
+        if (table.links[row] >> bit & 1) lines.push(line(at[a], at[b], "link", 1.5));
+      }
+    }
+    near.forEach(([, value], k) =>
+      lines.push(line(centre, at[k], value < 0 ? "against" : "for", 1 + (5 * Math.abs(value)) / largest)));
+    const own = table.classes[row * nodes.perNode], id = table.ids[row];
+    const dots = near.map(([place], k) => dot(at[k], table.predicted[place], 10, table.ids[place]));
+    const others = table.degree[row] - near.length;
+    const rest = others > 0 ? ` ${others.toLocaleString("en")} more ${others === 1 ? "is" : "are"} not drawn.` : "";
+    const text = `${id} among its ${near.length === 1 ? "neighbour" : `${near.length} most influential neighbours`}.`;
+    return [make("figure", { class: "near" },
+      make("figcaption", {}, "The node among its neighbours"),
+      draw("svg", { viewBox: "0 0 360 270", role: "img", "aria-label": `${text} The table has the numbers.` },
+        ...lines, ...dots, dot(centre, own, 15)),
+      make("p", { class: "note" }, `Lines towards the middle speak for ${classes[own]} (solid) or against it `,
+        `(dashed), the wider the more; thin ones join neighbours. Colours are classes.${rest}`))];
+  };
+
   const show = (table, row) => {
     const id = table.ids[row], best = classes[table.classes[row * nodes.perNode]];
     const label = table.label[row] ? classes[table.label[row] - 1] : null;
@@ -108,7 +152,8 @@
       make("h3", {}, id, " is ", make("em", {}, best)),
       make("p", { class: "note" }, facts),
       make("p", { class: "words" }, ...emphasised(table.words[row])),
-      make("div", { class: "side" }, chances(table, row), terms(table, row)));
+      make("div", { class: "side" },
+        make("div", { class: "rows" }, chances(table, row), ...neighbourhood(table, row)), terms(table, row)));
   };
 
   const close = (table, text) => {

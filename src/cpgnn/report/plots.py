@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
+from cpgnn.classifier import CPGNNClassifier
 from cpgnn.evaluation.calibration import Reliability
+from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.evaluation.metrics import Scored
+from cpgnn.formatting import shortened
 from cpgnn.io import atomic_write
+from cpgnn.report.learning import counted_through
 
 INK, BAR, BEST = "#222222", "#9db4c0", "#c1666b"
+NAMES = {"score": "validation score", "train_accuracy": "accuracy, training nodes"}
 
 
 def figure(width: float, height: float) -> Figure:
@@ -28,32 +36,65 @@ def save(picture: Figure, path: Path, description: str | None = None) -> None:
     """Writes the picture in the format of its ending, with a description for those who need one."""
     kind = path.suffix.removeprefix(".").lower() or "png"
     about = {"Description": description} if description else None
-    with atomic_write(path) as file:
+    with atomic_write(path) as file, warnings.catch_warnings():
+        # Names in scripts that the font lacks become boxes.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
         picture.savefig(file, format=kind, dpi=150, metadata=about)
 
 
-def heatmap(
-    axes: Axes,
-    matrix: np.ndarray,
-    names: Sequence[str],
-    title: str,
+def own(axes: Axes | None, width: float = 5, height: float = 4) -> Axes:
+    """These axes, or those of a new figure of pyplot's, which notebooks show."""
+    if axes is not None:
+        return axes
+    from matplotlib import pyplot
+
+    made: Axes = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    return made
+
+
+def plot_matrix(
+    of: CPGNNClassifier | EdgeFrequency | np.ndarray,
+    names: Sequence[Hashable] = (),
+    *,
+    title: str | None = None,
     top: float | None = None,
     size: float = 8,
-) -> None:
-    """A class matrix: darker cells are larger, every cell says its value.
+    axes: Axes | None = None,
+) -> Axes:
+    """A class matrix [c, c]: darker cells are larger, every cell says its value.
 
-    `top` is the value of the darkest colour: give matrices to be compared the same.
+    Of a fitted classifier, where the edges of each class lead, with intervals. `names` are of the
+    classes; `top` is the value of the darkest colour: give matrices to be compared the same.
     """
+    axes = own(axes)
+    if isinstance(of, CPGNNClassifier):
+        names = names or of.classes_.tolist()
+        of = of.edge_frequency_interval_
+        title = (
+            "Share of a class's edges (row) that leads to each class" if title is None else title
+        )
+    matrix = of.share if isinstance(of, EdgeFrequency) else np.asarray(of)
+    shown = [shortened(name, 20) for name in names] or [str(i) for i in range(len(matrix))]
     top = top or max(float(np.nanmax(matrix)), 1e-9)
     axes.imshow(matrix, cmap="Blues", vmin=0, vmax=top)
-    axes.set_title(title, fontsize=10, color=INK)
-    axes.set_xticks(range(len(names)), names, fontsize=8)
-    axes.set_yticks(range(len(names)), names, fontsize=8)
+    heading = axes.set_title(title or "", fontsize=10, color=INK)
+    axes.set_xticks(range(len(shown)), shown, fontsize=8)
+    axes.set_yticks(range(len(shown)), shown, fontsize=8)
     axes.tick_params(length=0)
     for (i, j), value in np.ndenumerate(matrix):
         text = "–" if np.isnan(value) else f"{value:.2f}"
+        if isinstance(of, EdgeFrequency) and not np.isnan(of.low[i, j]):
+            text += f"\n{of.low[i, j]:.2f}–{of.high[i, j]:.2f}"
         color = "white" if value > 0.6 * top else INK
         axes.text(j, i, text, ha="center", va="center", fontsize=size, color=color)
+    as_they_are(heading, *axes.get_xticklabels(), *axes.get_yticklabels())
+    return axes
+
+
+def as_they_are(*texts: Text) -> None:
+    """A '$' in a name is a '$', not the beginning of a formula."""
+    for text in texts:
+        text.set_parse_math(False)
 
 
 def score_bars(axes: Axes, scores: dict[str, Scored], title: str) -> None:
@@ -71,9 +112,12 @@ def score_bars(axes: Axes, scores: dict[str, Scored], title: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def plot_reliability(axes: Axes, made: Reliability, title: str) -> None:
+def plot_reliability(
+    made: Reliability, *, title: str = "Reliability", axes: Axes | None = None
+) -> Axes:
     """How often the model is right, by how confident it is; on the diagonal it is as right as it
     says."""
+    axes = own(axes)
     bins = len(made.count)
     middle = (np.arange(bins) + 0.5) / bins
     some = made.count > 0
@@ -83,3 +127,34 @@ def plot_reliability(axes: Axes, made: Reliability, title: str) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="how sure", ylabel="share that is right")
     axes.set_title(f"{title}: error {made.error:.3f}", fontsize=10, color=INK)
     axes.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+def plot_history(
+    of: CPGNNClassifier | pd.DataFrame,
+    *,
+    columns: Sequence[str] = ("score", "train_accuracy"),
+    axes: Axes | None = None,
+) -> Axes:
+    """Columns of `history_` over the epochs, counted through both phases; where propagation starts
+    and, of a classifier, which epoch was kept. `columns=["loss"]` draws the loss."""
+    axes = own(axes, 7, 3.5)
+    history = of if isinstance(of, pd.DataFrame) else of.history_
+    epochs, marks = counted_through(history, None if of is history else of.kept_)
+    for column in columns:
+        axes.plot(epochs, history[column], label=NAMES.get(column, column), linewidth=1.2)
+    for where, word in marks:
+        axes.axvline(where, color=INK, linewidth=0.8, linestyle=":")
+        axes.annotate(
+            word,
+            (where, 1),
+            (3, -3),
+            xycoords=("data", "axes fraction"),
+            va="top",
+            textcoords="offset points",
+            fontsize=8,
+        )
+    axes.set_xlabel("epoch")
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
