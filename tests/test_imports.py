@@ -17,7 +17,7 @@ LAYERS = (
     "cpgnn.edge_weights cpgnn.homophily cpgnn.splits cpgnn.cross_fitting",
     "cpgnn.compatibility cpgnn.engine",
     "cpgnn.io cpgnn.propagation cpgnn.priors cpgnn.settings cpgnn.reference",
-    "cpgnn.model cpgnn.synthetic",
+    "cpgnn.model cpgnn.synthetic cpgnn.distant",
     "cpgnn.training",
     "cpgnn.selection cpgnn.evaluation",
     "cpgnn.engine.saving cpgnn.report.grids",
