@@ -8,8 +8,11 @@ from .compatibility import initial_H_bar as initial_H_bar
 from .compatibility import recover_compatibility as recover_compatibility
 from .compatibility import sinkhorn_knopp as sinkhorn_knopp
 from .datasets import load_dataset as load_dataset
+from .distant import estimate_from_few as estimate_from_few
+from .distant import spread_labels as spread_labels
 from .engine.scaling import FeatureScaler as FeatureScaler
 from .evaluation.calibration import reliability as reliability
+from .evaluation.conformal import PredictionSets as PredictionSets
 from .evaluation.intervals import EdgeFrequency as EdgeFrequency
 from .evaluation.intervals import edge_frequency_interval as edge_frequency_interval
 from .evaluation.metrics import evaluate as evaluate

@@ -36,6 +36,7 @@ from cpgnn.evaluation.prediction import (
     lacks_evidence,
     strangers,
 )
+from cpgnn.evaluation.sets import PredictsSets
 from cpgnn.graph import Graph
 from cpgnn.model import Architecture
 from cpgnn.selection.fitting import Fitting
@@ -46,7 +47,7 @@ from cpgnn.training import estimated_compatibility
 TRIAL_COLUMNS = ["candidate", "score", "mean", "note"]
 
 
-class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Node classifier for graphs whose edges join like with like, opposites, or anything between.
 
     Parameters

@@ -70,4 +70,9 @@ def explain(
         made.write(out)
         print(f"{len(made):,} nodes written to {out}")
     else:
-        print_explanation(made, format, top)
+        also = None
+        if fitted.sets is not None:
+            names = [made.class_names[j] for j in made.predicted]
+            where = graph.positions(ids)
+            also = [fitted.sets.also(v, name) for v, name in zip(where, names, strict=True)]
+        print_explanation(made, format, top, also)

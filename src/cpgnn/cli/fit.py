@@ -49,6 +49,14 @@ def fit(
     best_f1: Annotated[
         bool, typer.Option("--best-f1", help="Flag --positive nodes where F1 is best.")
     ] = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(help="Give every node a set of classes that holds its own this often."),
+    ] = None,
+    coverage_per: Annotated[
+        Literal["all", "class"],
+        typer.Option(help="Keep that promise over all nodes, or for each class."),
+    ] = "all",
     calibrate: Annotated[
         bool, typer.Option(help="Calibrate the probabilities on some validation nodes.")
     ] = True,
@@ -83,6 +91,7 @@ def fit(
 
     from cpgnn.cli.printing import print_run
     from cpgnn.cli.progress import progress_bar
+    from cpgnn.evaluation.conformal import check_coverage
     from cpgnn.evaluation.thresholds import one_goal
     from cpgnn.io import check_free
     from cpgnn.run.fit import MOST_ROWS
@@ -102,6 +111,8 @@ def fit(
         seed=seed,
     )
     goal = one_goal(min_precision, min_recall, best_f1)
+    if coverage is not None:
+        check_coverage("coverage", coverage)
     check_free(out)
     columns = opt.columns(
         source,
@@ -139,6 +150,8 @@ def fit(
             test=share,
             positive=positive,
             goal=goal,
+            coverage=coverage,
+            coverage_per=coverage_per,
             refit=refit,
             options=given,
             begin=begin,

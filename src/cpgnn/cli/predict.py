@@ -51,7 +51,7 @@ def predict(
     from cpgnn.io import check_table_path, write_table
     from cpgnn.run.folder import load_run
     from cpgnn.run.later import extended
-    from cpgnn.run.predictions import predictions
+    from cpgnn.run.predictions import predictions, with_sets
 
     check_table_path(out)
     if edges is None and features is not None:
@@ -99,5 +99,8 @@ def predict(
             graph, nodes = more.graph, None if every else more.named
     opt.use_threads(threads)
     table = predictions(fitted.classifier, graph, fitted.split, nodes)
-    write_table(out, table if flag is None else flagged(table, flag))
+    table = table if flag is None else flagged(table, flag)
+    if fitted.promise is not None:
+        table = with_sets(table, fitted.classifier.sets(fitted.promise, graph), nodes)
+    write_table(out, table)
     print(f"{len(table):,} nodes written to {out}")

@@ -109,6 +109,9 @@ def print_run(run: Run, out: Path) -> None:
         to.print(_calibration_line(run.calibration))
     if run.flag is not None:
         print_flag(to, run.flag)
+    if run.sets is not None:
+        for sentence in run.sets.sentences(run.graph.labels < 0):
+            to.print(Text(sentence))
     if len(names) <= WIDEST:
         made, weighted = classifier.edge_frequency_interval_, run.graph.is_weighted
         print_edge_frequency(to, made, names, weighted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Literal
 
 from rich.console import Console
@@ -19,8 +20,16 @@ HALF = 12
 """Characters of the longest term."""
 
 
-def print_explanation(of: Explanation, form: Literal["text", "json", "csv"], top: int) -> None:
-    """As text, the `top` neighbours of each node; otherwise all of them."""
+def print_explanation(
+    of: Explanation,
+    form: Literal["text", "json", "csv"],
+    top: int,
+    also: Sequence[str] | None = None,
+) -> None:
+    """As text, the `top` neighbours of each node and what `also` says of it; otherwise all of them.
+
+    JSON and CSV hold the exact terms alone.
+    """
     if form == "json":
         print(json.dumps(of.to_dict(), indent=2, ensure_ascii=False))
     elif form == "csv":
@@ -28,11 +37,11 @@ def print_explanation(of: Explanation, form: Literal["text", "json", "csv"], top
     else:
         to = console()
         for i in range(len(of)):
-            _print_node(to, of, i, top)
+            _print_node(to, of, i, top, also[i] if also else "")
 
 
-def _print_node(to: Console, of: Explanation, i: int, top: int) -> None:
-    to.print(Text(of.words(i)))
+def _print_node(to: Console, of: Explanation, i: int, top: int, also: str) -> None:
+    to.print(Text(f"{of.words(i)} {also}".strip()))
     made = terms(of, i, top)
     best, second = (of.class_names[j] for j in (of.predicted[i], of.runner_up[i]))
     weighted = any(term.weight not in (None, 1.0) for term in made)

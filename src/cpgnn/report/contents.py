@@ -47,6 +47,9 @@ class Contents:
     not_calibrated: str
     """Why the probabilities were not corrected, if they were not."""
     findings: tuple[Finding, ...]
+    set_sizes: tuple[tuple[int, int, float], ...]
+    """Classes in a set, nodes that have such a set, and their share; every size but unused ones."""
+    set_sentences: tuple[str, ...]
     nodes: Extremes
     data: dict[str, Any]
     """What the search box searches."""
@@ -89,6 +92,8 @@ def gather(run: Run, name: str) -> Contents:
         reliability=_reliability(run.calibration) if run.calibration else None,
         not_calibrated=_not_calibrated(run),
         findings=worst_first(findings),
+        set_sizes=_set_sizes(run),
+        set_sentences=tuple(run.sets.sentences(graph.labels < 0)) if run.sets else (),
         nodes=listed,
         data={
             "classes": list(names),
@@ -100,6 +105,15 @@ def gather(run: Run, name: str) -> Contents:
             "nodes": node_data(classifier, P, listed.positions),
         },
     )
+
+
+def _set_sizes(run: Run) -> tuple[tuple[int, int, float], ...]:
+    if run.sets is None:
+        return ()
+    c, sizes = len(run.class_names), run.sets.sizes
+    counts = np.bincount(sizes, minlength=c + 1)
+    shown = [k for k in range(c + 1) if counts[k] or k in (1, c)]
+    return tuple((k, int(counts[k]), float(counts[k] / len(sizes))) for k in shown)
 
 
 def _facts(run: Run) -> tuple[tuple[str, str], ...]:

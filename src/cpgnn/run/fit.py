@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from time import perf_counter
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,8 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.engine.loop import Begin
 from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.errors import NumericalNotice, advise, must_be, wrong_value
+from cpgnn.errors import NumericalNotice, advise, check_choice, must_be, wrong_value
+from cpgnn.evaluation.conformal import Per, Promise, check_coverage, kept_on
 from cpgnn.evaluation.metrics import rare_class
 from cpgnn.evaluation.thresholds import Goal, check_flaggable
 from cpgnn.graph import Graph
@@ -37,6 +40,8 @@ def train_run(
     test: float = 0.2,
     positive: str | None = None,
     goal: Goal | None = None,
+    coverage: float | None = None,
+    coverage_per: Per = "all",
     refit: bool = False,
     scaler: FeatureScaler | None = None,
     begin: Begin | None = None,
@@ -46,6 +51,9 @@ def train_run(
     edge_findings: tuple[Finding, ...] = ()
     if loaded.rows is not None and loaded.rows.shape[1] <= MOST_ROWS:
         edge_findings = (*edge_rows(graph, loaded.rows), *weights(graph))
+    if coverage is not None:
+        check_coverage("coverage", coverage)
+        check_choice("coverage_per", coverage_per, get_args(Per))
     split = choose_split(loaded, test=test, validation=classifier.validation, seed=classifier.seed)
     target = _positive_class(graph, positive)
     if goal is not None:
@@ -62,6 +70,7 @@ def train_run(
     took = perf_counter() - start
     wanted = Wanted(target, positive is not None, goal)
     found = measure(fitted, wanted, drawn=loaded.split is None, took=took, begin=begin)
+    promise = None if coverage is None else promised(fitted, coverage, coverage_per)
     return Run(
         classifier=refitted(fitted, begin) if refit else fitted,
         split=split,
@@ -76,10 +85,19 @@ def train_run(
         without_graph=found.without_graph,
         calibration=found.calibration,
         flag=found.flag,
+        promise=promise,
         edge_findings=edge_findings,
         columns=None if loaded.columns is None else loaded.columns.with_medians_of(graph.features),
         measured=fitted,
     )
+
+
+def promised(fitted: CPGNNClassifier, coverage: float, per: Per) -> Promise:
+    """Sets of classes for every node, and how the held-out nodes find the promise kept."""
+    made = fitted.promise(coverage, per)
+    sets, test = fitted.sets(made), fitted.split_.test
+    held_out = kept_on(sets, test, fitted.graph_.labels) if len(test) else None
+    return replace(made, held_out=held_out, mean_size=float(sets.sizes.mean()))
 
 
 def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: int) -> Split:

@@ -16,6 +16,7 @@ from cpgnn.engine.records import damaged, json_text, read_record, reason
 from cpgnn.engine.saving import MODEL_FILES
 from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError, must_be
+from cpgnn.evaluation.conformal import Per
 from cpgnn.evaluation.thresholds import Flag, Goal
 from cpgnn.graph import Graph
 from cpgnn.io import (
@@ -51,6 +52,8 @@ def fit_run(
     test: float = 0.2,
     positive: str | None = None,
     goal: Goal | None = None,
+    coverage: float | None = None,
+    coverage_per: Per = "all",
     refit: bool = False,
     options: dict[str, Any] | None = None,
     begin: Begin | None = None,
@@ -58,12 +61,22 @@ def fit_run(
     """Fits, evaluates on held-out labels and writes the folder `out`, whole or not at all.
 
     With a `goal`, nodes above a threshold chosen on the validation nodes are flagged as `positive`.
+    With a `coverage`, every node gets the set of classes that holds its own in that share of cases,
+    of all nodes or (`coverage_per="class"`) of the nodes of each class.
     With `refit`, the epochs that validation chose are repeated on all labels, for the predictions
     only: the scores stay those of the model that did not see the test labels.
     """
     check_free(out)
     run = train_run(
-        loaded, classifier, test=test, positive=positive, goal=goal, refit=refit, begin=begin
+        loaded,
+        classifier,
+        test=test,
+        positive=positive,
+        goal=goal,
+        coverage=coverage,
+        coverage_per=coverage_per,
+        refit=refit,
+        begin=begin,
     )
     run = replace(run, options=options or {})
     write_run(run, out, run.options)
@@ -123,6 +136,7 @@ def _opened(folder: Path) -> Run:
         without_graph=metrics.without_graph,
         calibration=calibration.made() if calibration else None,
         flag=metrics.flag.made() if metrics.flag else flag,
+        promise=metrics.sets.made() if metrics.sets else None,
         edge_findings=metrics.edge_findings,
         columns=columns,
         options=config.options,
@@ -153,6 +167,11 @@ def _check_fit(
     for test in (metrics.test, metrics.test_known_only):
         if test is not None and list(test.per_class) != names:
             raise damaged(path, "test.per_class: its classes are not those of the model")
+    if (
+        metrics.sets is not None
+        and not len(metrics.sets.thresholds) == len(metrics.sets.nodes) == c
+    ):
+        raise damaged(path, f"sets: they should be of {c} classes")
     if metrics.edge_frequency is not None and len(metrics.edge_frequency.evidence) != c:
         raise damaged(path, f"edge_frequency: it should be of {c} classes")
     if graph is None:
@@ -289,5 +308,6 @@ def summary(run: Run) -> dict[str, Any]:
         "edge_frequency": classifier.edge_frequency_interval_.as_dict(),
         "calibration": None if run.calibration is None else run.calibration.as_dict(),
         "flag": None if run.flag is None else run.flag.as_dict(),
+        "sets": None if run.promise is None else run.promise.as_dict(),
         "edge_findings": [finding.to_dict() for finding in run.edge_findings],
     }

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.evaluation.conformal import PredictionSets
 from cpgnn.evaluation.thresholds import flagged
 from cpgnn.graph import Graph
 from cpgnn.run.run import Run
@@ -47,9 +48,19 @@ def predictions(
 
 
 def run_predictions(run: Run) -> pd.DataFrame:
-    """The predictions for the fitted graph, with a column `flagged` if the run has a threshold."""
+    """The predictions for the fitted graph, with a column `flagged` if the run has a threshold, and
+    with columns `set` and `set_size` if it has a promise to keep."""
     table = predictions(run.classifier, split=run.split)
-    return table if run.flag is None else flagged(table, run.flag)
+    table = table if run.flag is None else flagged(table, run.flag)
+    return table if run.sets is None else with_sets(table, run.sets)
+
+
+def with_sets(
+    table: pd.DataFrame, sets: PredictionSets, nodes: np.ndarray | None = None
+) -> pd.DataFrame:
+    """A table of predictions, of all nodes or of these, with the set of each and its size."""
+    where = slice(None) if nodes is None else nodes
+    return table.assign(set=sets.texts()[where], set_size=sets.sizes[where])
 
 
 def _labels_and_parts(graph: Graph, split: Split | None) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from cpgnn.check.finding import Finding
 from cpgnn.engine.records import Count, EpochRecord, Number, Record, Share
 from cpgnn.evaluation.calibration import Calibration, Reliability
+from cpgnn.evaluation.conformal import Promise
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored, whole
 from cpgnn.evaluation.thresholds import Flag, Threshold
 from cpgnn.evaluation.without_graph import WithoutGraph
@@ -122,6 +123,22 @@ class FlagRecord(Record):
         return Flag(self.class_name, self.value, self.validation, self.test)
 
 
+class PromiseRecord(Record):
+    coverage: float = Field(gt=0, lt=1)
+    per: Literal["all", "class"]
+    thresholds: tuple[Number, ...]
+    strength: float = Field(ge=0)
+    nodes: tuple[Count, ...]
+    source: str
+    held_out: Scored | None
+    mean_size: Number | None
+    p_fair: Share | None
+
+    def made(self) -> Promise:
+        thresholds = tuple(np.inf if np.isnan(q) else q for q in self.thresholds)
+        return Promise(**(dict(self) | {"thresholds": thresholds}))
+
+
 class TrialRecord(Record):
     candidate: str
     score: Number
@@ -170,6 +187,7 @@ class MetricsRecord(Record):
     edge_frequency: FrequencyRecord | None = None
     calibration: CalibrationRecord | None = None
     flag: FlagRecord | None = None
+    sets: PromiseRecord | None = None
     edge_findings: tuple[Finding, ...] = ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from cpgnn.engine.loop import Epoch
 from cpgnn.engine.text import count
 from cpgnn.errors import must_be
 from cpgnn.evaluation.calibration import Calibration
+from cpgnn.evaluation.conformal import PredictionSets, Promise
 from cpgnn.evaluation.metrics import Evaluation
 from cpgnn.evaluation.prediction import Prediction
 from cpgnn.evaluation.thresholds import Flag
@@ -50,6 +52,8 @@ class Run:
     calibration: Calibration | None = None
     """Probabilities of the test nodes before and after the temperature."""
     flag: Flag | None = None
+    promise: Promise | None = None
+    """How the sets of classes were calibrated, where they were asked for."""
     edge_findings: tuple[Finding, ...] = ()
     """What the rows of the edge file told; the graph does not know them any more."""
     columns: FeatureColumns | None = None
@@ -75,6 +79,11 @@ class Run:
     def prediction(self) -> Prediction:
         """What the model says about the fitted graph; computed once."""
         return self.classifier.prediction()
+
+    @cached_property
+    def sets(self) -> PredictionSets | None:
+        """The classes that remain for every node of the fitted graph; None if not asked for."""
+        return None if self.promise is None else self.classifier.sets(self.promise)
 
     @property
     def verdict(self) -> Verdict:

@@ -1,0 +1,346 @@
+"""Sets of classes that keep a promise: the class of a node is in its set nine times in ten.
+
+Nodes whose labels the model has not seen (calibration nodes) show how strange the right class may
+look to it. A class y looks as strange at node v as s(v, y) = 1 - Q(v)_y; the set of v holds every
+class that looks no stranger than the right class did at a share 1 - α of the calibration nodes:
+
+    q = the ⌈(m + 1)(1 - α)⌉-th smallest of s(u, y_u) over m nodes u,   set(v) = {y : s(v, y) ≤ q}.
+
+If v could as well have been one of the calibration nodes (exchangeability), the class of v is in
+set(v) with probability at least 1 - α, whatever the model. Per class, q is taken over the nodes of
+each class, and the promise holds for each class.
+
+Q hears the neighbours once more, through H rather than as if like joined like:
+
+    Q(v)_i ∝ P(v)_i · exp(λ · mean_u log Σ_j H_ij P(u)_j)     over the neighbours u of v,
+
+where Σ_j H_ij P(u)_j is how well the belief of u suits a neighbour of class i. This reads no label,
+so it treats calibration nodes and all others alike. λ is chosen on nodes that q is not taken from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.stats import betabinom, ks_2samp
+
+from cpgnn.engine.records import plain
+from cpgnn.engine.text import count, shorten, some
+from cpgnn.errors import check_choice, either, must_be, wrong_value
+from cpgnn.evaluation.metrics import Scored, share
+from cpgnn.formatting import between, percent
+from cpgnn.graph import Graph
+
+Per = Literal["all", "class"]
+STRENGTHS = (0.0, 1.0, 2.0, 4.0, 8.0)
+"""λ that are tried."""
+LEAST_TO_CHOOSE = 30
+"""Nodes without which λ stays 0."""
+FLOOR = 1e-3
+"""The least that a belief is taken to suit: one neighbour alone rules nothing out."""
+UNFAIR = 0.01
+"""Level of the test whether calibration nodes are like the nodes without a label."""
+
+
+def check_coverage(parameter: str, value: float) -> None:
+    """Raises unless the value is a share that can be promised."""
+    if not 0 < value < 1:
+        hint = f"Did you mean {value / 100:g}?" if 1 < value < 100 else ""
+        raise wrong_value(parameter, "lie in (0, 1)", value, hint)
+
+
+def conformal_quantile(scores: np.ndarray, alpha: float) -> float:
+    """The ⌈(m + 1)(1 - α)⌉-th smallest of m scores; infinite where m is too small for one."""
+    k = _rank(len(scores), alpha)
+    return float(np.sort(scores)[k - 1]) if k <= len(scores) else np.inf
+
+
+def _rank(m: int, alpha: float) -> int:
+    return int(np.ceil((m + 1) * (1 - alpha) - 1e-9))
+
+
+def heard(P: np.ndarray, A: sp.csr_array, H: np.ndarray) -> np.ndarray:
+    """mean_u log Σ_j H_ij P(u)_j over the neighbours u, [n, c]; 0 for nodes without any."""
+    suits = np.log(np.maximum(P @ H.T, FLOOR))
+    degree = np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
+    return np.asarray((A @ suits) / np.where(degree > 0, degree, 1.0)[:, None])
+
+
+def strangeness(P: np.ndarray, messages: np.ndarray, strength: float) -> np.ndarray:
+    """s = 1 - Q, [n, c]."""
+    with np.errstate(divide="ignore"):
+        log_Q = np.log(P) + strength * messages
+    Q = np.exp(log_Q - log_Q.max(axis=1, keepdims=True))
+    return 1 - Q / Q.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What was promised, what it rests on, and how it was kept on held-out nodes."""
+
+    coverage: float
+    per: Per
+    thresholds: tuple[float, ...]
+    """q for each class; infinite where there were too few nodes to leave the class out."""
+    strength: float
+    """λ."""
+    nodes: tuple[int, ...]
+    """Calibration nodes of each class."""
+    source: str
+    """Which nodes they are."""
+    held_out: Scored | None = None
+    """Share of held-out nodes whose set has their class."""
+    mean_size: float | None = None
+    """Mean number of classes in the sets of all nodes."""
+    p_fair: float | None = None
+    """How often nodes drawn at random would differ from the others as much as the calibration
+    nodes do in how sure the model is (Kolmogorov–Smirnov); None where there are no others."""
+
+    @property
+    def is_unfair(self) -> bool:
+        return self.p_fair is not None and self.p_fair < UNFAIR
+
+    @property
+    def broken(self) -> bool:
+        """Whether the held-out nodes speak against it, at a level of 2.5 %.
+
+        With m calibration nodes the share that is covered follows Beta(k, m + 1 - k),
+        k = ⌈(m + 1)(1 - α)⌉: also a promise that is kept varies from one draw to the next.
+        """
+        m, kept = sum(self.nodes), self.held_out
+        k = _rank(m, 1 - self.coverage)
+        if kept is None or not kept.n or k > m:
+            return False
+        hits = round(kept.value * kept.n)
+        return bool(betabinom.cdf(hits, kept.n, k, m + 1 - k) < 0.025)
+
+    def sentences(self) -> list[str]:
+        """What was promised and what that rests on, for people."""
+        who = "of every class" if self.per == "class" else "of all nodes"
+        said = [
+            f"For {percent(self.coverage, 0)} {who} the class is one of those in its set, "
+            f"calibrated on {count(sum(self.nodes), 'node')} ({self.source})."
+        ]
+        if self.mean_size is not None:
+            said.append(f"A set has {self.mean_size:.2f} classes on average.")
+        if self.held_out is not None and self.held_out.n:
+            kept = self.held_out
+            said.append(
+                f"Of {count(kept.n, 'held-out node')}, {percent(kept.value)} have their class in "
+                f"the set (95 % interval {between(kept.low, kept.high)})"
+                + (": the promise was not kept." if self.broken else ".")
+            )
+        said.append(
+            "The promise holds for nodes like the labelled ones: not if these were picked rather "
+            "than drawn at random, and not for nodes that come later and differ."
+        )
+        if self.is_unfair:
+            said.append(
+                "The calibration nodes are not like the nodes without a label: the model is surer "
+                f"of one kind than of the other (p = {self.p_fair:.1g}), so do not rely on it."
+            )
+        return said
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; an infinite threshold is null."""
+        return dict(plain(self))
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionSets:
+    """For every node the classes that remain."""
+
+    contains: np.ndarray
+    """[n, c] whether the set of node v holds class y."""
+    class_names: tuple[str, ...]
+    node_ids: pd.Index
+    promise: Promise
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """[n] classes in each set."""
+        return np.asarray(self.contains.sum(axis=1))
+
+    @property
+    def empty(self) -> np.ndarray:
+        """Nodes whose set is empty: no class looks right."""
+        return np.flatnonzero(self.sizes == 0)
+
+    @property
+    def full(self) -> np.ndarray:
+        """Nodes whose set has every class: nothing can be ruled out."""
+        return np.flatnonzero(self.sizes == len(self.class_names))
+
+    def names(self, node: int) -> list[str]:
+        """The classes in the set of the node at this position."""
+        return [self.class_names[j] for j in np.flatnonzero(self.contains[node])]
+
+    def sentences(self, unlabelled: np.ndarray) -> list[str]:
+        """The promise in words, and the nodes without a label (or all nodes, where there are none
+        without) that the model knows least about, by name."""
+        of = unlabelled if unlabelled.any() else np.ones(len(self), dtype=bool)
+        said = self.promise.sentences()
+        for nodes, why in (
+            (self.full, "all classes in their set: nothing can be ruled out"),
+            (self.empty, "an empty set: no class looks right"),
+        ):
+            nodes = nodes[of[nodes]]
+            if len(nodes):
+                ids = [shorten(str(name)) for name in self.node_ids[nodes]]
+                said.append(f"{count(len(nodes), 'node has', 'nodes have')} {why}. {some(ids)}.")
+        return said
+
+    def also(self, node: int, called: str) -> str:
+        """What else the node could be than the class it was given, in words."""
+        names = self.names(node)
+        others = [name for name in names if name != called]
+        promise = f"by a promise kept {percent(self.promise.coverage, 0)} of the time"
+        if not names:
+            return f"No class looks right ({promise})."
+        if called not in names:
+            return f"Could rather be {either(others)} ({promise})."
+        if not others:
+            return f"Could be no other class ({promise})."
+        if len(names) == len(self.class_names):
+            return f"Could be any class ({promise})."
+        return f"Could also be {either(others)} ({promise})."
+
+    def texts(self) -> np.ndarray:
+        """[n] the classes of each set, separated by "|"."""
+        patterns, which = np.unique(self.contains, axis=0, return_inverse=True)
+        names = np.array(self.class_names, dtype=object)
+        made = np.array(["|".join(names[row]) for row in patterns] or [""], dtype=object)
+        return made[which.ravel()] if len(self.contains) else made[:0]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per node: id, set, set_size."""
+        table = {"id": self.node_ids, "set": self.texts(), "set_size": self.sizes}
+        return pd.DataFrame(table)
+
+    def __len__(self) -> int:
+        return len(self.contains)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Nodes whose labels the model has not seen, and what it says about them."""
+
+    nodes: np.ndarray
+    """Nodes that set the thresholds."""
+    choosing: np.ndarray
+    """Nodes that choose λ, none of them among `nodes`."""
+    source: str
+    probabilities: np.ndarray
+    """[n, c] of all nodes: as if unlabelled for these, and as they are for all others."""
+
+
+def evidence(
+    P: np.ndarray,
+    labels: np.ndarray,
+    val: np.ndarray,
+    held: np.ndarray,
+    out_of_fold: tuple[np.ndarray, np.ndarray] | None = None,
+    *,
+    seed: int = 0,
+) -> Evidence:
+    """Which nodes can calibrate a model that says P [n, c].
+
+    With `out_of_fold`, nodes [m] and what was said of them [m, c] by models that had not seen their
+    labels: these (cross-conformal prediction; the model of all labels is a little better than those
+    of the folds, so its sets err on the safe side). Else the validation nodes: those `held` back
+    from the choice of the epoch set the thresholds and the others choose λ; where none were held
+    back they do both, a third and two thirds of them.
+    """
+    if out_of_fold is not None:
+        nodes, said = out_of_fold
+        P = P.copy()
+        P[nodes] = said
+        choosing, rest = deal(nodes, labels, seed)
+        return Evidence(rest, choosing, "labelled nodes, out of fold", P)
+    held = np.intersect1d(held, val)
+    if len(held):
+        source = "validation nodes held back from the choice of the epoch"
+        return Evidence(held, np.setdiff1d(val, held), source, P)
+    choosing, rest = deal(val, labels, seed)
+    return Evidence(rest, choosing, "validation nodes, which also chose the epoch", P)
+
+
+def deal(nodes: np.ndarray, labels: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A third of the nodes to choose λ, drawn class by class, and the rest; few are not shared."""
+    if len(nodes) < 3 * LEAST_TO_CHOOSE:
+        return nodes[:0], nodes
+    rng = np.random.default_rng(seed)
+    turn = np.concatenate(
+        [rng.permutation(np.flatnonzero(labels[nodes] == c)) for c in np.unique(labels[nodes])]
+    )
+    return np.sort(nodes[turn[::3]]), np.sort(nodes[np.delete(turn, np.s_[::3])])
+
+
+def make_promise(
+    graph: Graph, evidence: Evidence, H: np.ndarray, *, coverage: float = 0.9, per: Per = "all"
+) -> Promise:
+    """Thresholds from the evidence; `graph.labels` are read at its nodes only."""
+    check_coverage("coverage", coverage)
+    check_choice("per", per, get_args(Per))
+    y, P = graph.labels, evidence.probabilities
+    if not len(evidence.nodes):
+        raise must_be(
+            "A fit",
+            "have labelled nodes that it did not learn from, to calibrate sets of classes",
+            "none",
+            "Give 'validation' a share above 0, or mark some nodes 'val' in the split.",
+        )
+    messages, alpha = heard(P, graph.adjacency, H), 1 - coverage
+    strength = _chosen_strength(P, messages, y, evidence.choosing, alpha)
+    S = strangeness(P, messages, strength)
+    own = S[evidence.nodes, y[evidence.nodes]]
+    counts = np.bincount(y[evidence.nodes], minlength=P.shape[1])
+    if per == "class":
+        groups = [own[y[evidence.nodes] == c] for c in range(P.shape[1])]
+        thresholds = tuple(conformal_quantile(group, alpha) for group in groups)
+    else:
+        thresholds = (conformal_quantile(own, alpha),) * P.shape[1]
+    others = np.flatnonzero(y < 0)
+    p_fair = None
+    if len(others) >= LEAST_TO_CHOOSE <= len(evidence.nodes):
+        p_fair = float(ks_2samp(S[evidence.nodes].min(axis=1), S[others].min(axis=1)).pvalue)
+    return Promise(
+        coverage, per, thresholds, strength, tuple(counts.tolist()), evidence.source, p_fair=p_fair
+    )
+
+
+def _chosen_strength(
+    P: np.ndarray, messages: np.ndarray, y: np.ndarray, nodes: np.ndarray, alpha: float
+) -> float:
+    """The λ whose sets are smallest on these nodes, with a threshold from these nodes."""
+    if len(nodes) < LEAST_TO_CHOOSE:
+        return 0.0
+
+    def mean_size(strength: float) -> float:
+        S = strangeness(P[nodes], messages[nodes], strength)
+        q = conformal_quantile(S[np.arange(len(nodes)), y[nodes]], alpha)
+        return float((q >= S).sum(axis=1).mean())
+
+    return min(STRENGTHS, key=mean_size)
+
+
+def prediction_sets(
+    promise: Promise,
+    graph: Graph,
+    P: np.ndarray,
+    H: np.ndarray,
+    class_names: tuple[str, ...],
+) -> PredictionSets:
+    """The sets of all nodes of a graph from their probabilities P [n, c]."""
+    S = strangeness(P, heard(P, graph.adjacency, H), promise.strength)
+    contains = np.array(promise.thresholds) >= S
+    return PredictionSets(contains, class_names, graph.node_ids, promise)
+
+
+def kept_on(sets: PredictionSets, nodes: np.ndarray, labels: np.ndarray) -> Scored:
+    """How many of these nodes have their class in their set, with a 95 % interval."""
+    return share(int(sets.contains[nodes, labels[nodes]].sum()), len(nodes))

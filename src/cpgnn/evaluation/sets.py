@@ -1,0 +1,65 @@
+"""`predict_set` for a fitted classifier: which nodes calibrate it, and the sets of all nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cpgnn.evaluation.calibration import softmax
+from cpgnn.evaluation.conformal import (
+    Per,
+    PredictionSets,
+    Promise,
+    check_coverage,
+    evidence,
+    make_promise,
+    prediction_sets,
+)
+from cpgnn.evaluation.prediction import Prediction
+from cpgnn.graph import Graph
+from cpgnn.splits import Split
+
+
+class PredictsSets:
+    """What a classifier can say about its doubt, once it is fitted."""
+
+    split_: Split
+    calibration_: np.ndarray
+    compatibility_: np.ndarray
+    classes_: np.ndarray
+    temperature_: float
+    seed: int
+
+    def prediction(self, graph: Graph | None = None) -> Prediction:
+        raise NotImplementedError
+
+    def predict_set(
+        self, alpha: float = 0.1, graph: Graph | None = None, *, per: Per = "all"
+    ) -> PredictionSets:
+        """For every node the classes that remain, so that its own is among them with probability
+        1 - α: of all nodes, or with per="class" of the nodes of each class. The promise holds for
+        nodes like the labelled ones (`cpgnn.evaluation.conformal`)."""
+        check_coverage("alpha", alpha)
+        return self.sets(self.promise(1 - alpha, per), graph)
+
+    def promise(self, coverage: float = 0.9, per: Per = "all") -> Promise:
+        """The thresholds of `predict_set`, from labels that the model did not learn from."""
+        own = self.prediction()
+        y, val = own.graph.labels, self.split_.val
+        known = evidence(
+            own.probabilities, y, val, self.calibration_, self._out_of_fold(), seed=self.seed
+        )
+        return make_promise(own.graph, known, self.compatibility_, coverage=coverage, per=per)
+
+    def sets(self, promise: Promise, graph: Graph | None = None) -> PredictionSets:
+        """The sets of a promise made before, of the nodes of this graph."""
+        made, names = self.prediction(graph), tuple(map(str, self.classes_))
+        return prediction_sets(promise, made.graph, made.probabilities, self.compatibility_, names)
+
+    def _out_of_fold(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Nodes that trained the model, and what models that had not seen them said."""
+        honest: Any = getattr(self, "honest_", None)
+        if honest is None or not np.isin(honest.nodes, self.split_.train).any():
+            return None
+        return honest.nodes, softmax(honest.logits, self.temperature_)

@@ -1,0 +1,200 @@
+"""Sets of classes: thresholds by counting, scores by loops, the promise by leaving nodes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpgnn import CPGNNClassifier, stratified_split
+from cpgnn.errors import InputError
+from cpgnn.evaluation.conformal import (
+    FLOOR,
+    Promise,
+    conformal_quantile,
+    deal,
+    evidence,
+    heard,
+    make_promise,
+    prediction_sets,
+    strangeness,
+)
+from cpgnn.evaluation.metrics import share
+from toys import Toy, planted, softmax, toys
+
+NAMES = ("a", "b", "c")
+
+
+def beliefs(n: int, c: int, seed: int = 0) -> np.ndarray:
+    return softmax(2 * np.random.default_rng(seed).normal(size=(n, c)))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0.01, 0.99))
+def test_the_quantile_covers_just_enough(values, alpha):
+    """Of m + 1 exchangeable scores, the share at or below the quantile of the others."""
+    scores = np.array(values)
+    covered = [
+        scores[i] <= conformal_quantile(np.delete(scores, i), alpha) for i in range(len(scores))
+    ]
+    assert np.mean(covered) >= 1 - alpha - 1e-9
+    if len(set(values)) == len(values):  # no ties: not much more than was promised
+        assert np.mean(covered) <= 1 - alpha + 1 / len(scores) + 1e-9
+
+
+def test_too_few_nodes_leave_nothing_out():
+    assert conformal_quantile(np.array([0.1] * 8), 0.1) == np.inf
+    assert conformal_quantile(np.array([0.1] * 9), 0.1) == 0.1
+    assert conformal_quantile(np.array([]), 0.5) == np.inf
+
+
+@given(toys())
+def test_what_is_heard_is_the_mean_over_the_neighbours(toy: Toy):
+    P, H = beliefs(toy.n, toy.c), beliefs(toy.c, toy.c, 1)
+    made = heard(P, toy.graph.adjacency, H)
+    for v in range(toy.n):
+        total, weight = np.zeros(toy.c), toy.A[v].sum()
+        for u in np.flatnonzero(toy.A[v]):
+            total += toy.A[v, u] * np.log(np.maximum(H @ P[u], FLOOR))
+        np.testing.assert_allclose(made[v], total / weight if weight else 0, atol=1e-6)
+
+
+def test_with_a_uniform_h_nothing_is_heard():
+    graph, P = planted(0, n=60), beliefs(60, 3)
+    messages = heard(P, graph.adjacency, np.full((3, 3), 1 / 3))
+    np.testing.assert_allclose(strangeness(P, messages, 8.0), 1 - P, atol=1e-12)
+    np.testing.assert_allclose(strangeness(P, 0 * messages, 8.0), 1 - P, atol=1e-12)
+
+
+@pytest.mark.parametrize("per", ["all", "class"])
+def test_the_promise_is_kept_on_average(per):
+    """Labels drawn from the beliefs themselves; calibration nodes drawn at random."""
+    n, c, rng = 600, 3, np.random.default_rng(1)
+    graph = planted(1, n=n, num_features=None)
+    P = beliefs(n, c, 2)
+    y = (rng.random((n, 1)) > P.cumsum(axis=1)).sum(axis=1)
+    graph, H, hits = replace(graph, labels=y), np.full((c, c), 1 / c), np.zeros((c, 2))
+    for _ in range(40):
+        nodes = rng.permutation(n)[:150]
+        known = evidence(P, y, nodes, nodes[:0])
+        made = prediction_sets(
+            make_promise(graph, known, H, coverage=0.8, per=per), graph, P, H, NAMES
+        )
+        rest = np.setdiff1d(np.arange(n), nodes)
+        right = made.contains[rest, y[rest]]
+        for k in range(c):
+            hits[k] += right[y[rest] == k].sum(), (y[rest] == k).sum()
+    shares = hits[:, 0] / hits[:, 1]
+    assert 0.79 < hits[:, 0].sum() / hits[:, 1].sum() < 0.84
+    if per == "class":
+        assert shares.min() > 0.78
+
+
+def test_nodes_that_choose_do_not_calibrate():
+    labels = np.arange(300) % 3
+    choosing, rest = deal(np.arange(200), labels)
+    assert len(choosing) == 67
+    np.testing.assert_array_equal(np.sort(np.concatenate([choosing, rest])), np.arange(200))
+    assert np.ptp(np.bincount(labels[choosing])) <= 1
+    choosing, rest = deal(np.arange(60), labels)
+    assert not len(choosing)
+    assert len(rest) == 60
+
+
+def test_which_nodes_calibrate():
+    P, y = beliefs(100, 3), np.arange(100) % 3
+    val = np.arange(50, 100)
+    known = evidence(P, y, val, np.arange(90, 100))
+    np.testing.assert_array_equal(known.nodes, np.arange(90, 100))
+    np.testing.assert_array_equal(known.choosing, np.arange(50, 90))
+    refitted = evidence(P, y, val[:0], np.arange(90, 100))  # it has trained on those
+    assert not len(refitted.nodes)
+    said = beliefs(20, 3, 5)
+    folds = evidence(P, y, val, val[:0], (np.arange(20), said))
+    np.testing.assert_array_equal(folds.probabilities[:20], said)
+    np.testing.assert_array_equal(folds.probabilities[20:], P[20:])
+    assert "out of fold" in folds.source
+
+
+def promise(value: float, n: int = 200, m: int = 100) -> Promise:
+    kept = share(round(value * n), n)
+    return Promise(0.9, "all", (0.5,), 0.0, (m,), "validation nodes", kept, 1.5)
+
+
+def test_a_promise_is_broken_only_where_chance_cannot_explain_it():
+    assert promise(0.7).broken
+    assert not promise(0.85).broken  # a hundred calibration nodes leave that much to chance
+    assert promise(0.85, n=100_000, m=100_000).broken
+    assert not promise(0.7, m=5).broken  # everything is in the set
+    assert "not kept" in " ".join(promise(0.7).sentences())
+
+
+def test_labelled_nodes_that_are_not_a_fair_sample_are_noticed():
+    n = 400
+    graph, rng = planted(3, n=n, num_features=None), np.random.default_rng(0)
+    P, labels = beliefs(n, 3, 4), graph.labels.copy()
+    sure = np.argsort(-P.max(axis=1))
+    noticed = {}
+    for name, nodes in (("fair", rng.permutation(n)[:100]), ("picked", sure[:100])):
+        y = np.full(n, -1)
+        y[nodes] = labels[nodes]
+        known = evidence(P, y, nodes, nodes)
+        made = make_promise(replace(graph, labels=y), known, np.eye(3))
+        noticed[name] = made.is_unfair
+    assert noticed == {"fair": False, "picked": True}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> CPGNNClassifier:
+    graph = planted(0, n=400, signal=1.0)
+    split = stratified_split(graph.labels, validation=0.5, test=0.3)
+    model = CPGNNClassifier("mlp", 1, pretrain_epochs=20, epochs=20)
+    return model.fit(graph, split=split)
+
+
+def test_a_fitted_model_gives_sets(fitted):
+    wide, narrow = fitted.predict_set(alpha=0.05), fitted.predict_set(alpha=0.4)
+    assert wide.sizes.mean() > narrow.sizes.mean()
+    test, y = fitted.split_.test, fitted.graph_.labels
+    assert wide.contains[test, y[test]].mean() > 0.85
+    table = wide.to_frame()
+    assert list(table.columns) == ["id", "set", "set_size"]
+    for v in (0, 100, 399):
+        assert table["set"][v] == "|".join(wide.names(v))
+        assert table["set_size"][v] == len(wide.names(v))
+    tight = fitted.predict_set(alpha=0.9)
+    assert set(tight.empty) == set(np.flatnonzero(tight.sizes == 0))
+    assert set(wide.full) == set(np.flatnonzero(wide.contains.all(axis=1)))
+
+
+def test_out_of_fold_beliefs_are_used_where_there_are_any(fitted):
+    class Honest:
+        nodes = fitted.split_.train
+        logits = np.zeros((len(nodes), 3))
+
+    fitted.honest_ = Honest()
+    try:
+        promised = fitted.promise()
+    finally:
+        del fitted.honest_
+    assert "out of fold" in promised.source
+    train, labels = fitted.split_.train, fitted.graph_.labels
+    assert sum(promised.nodes) == len(deal(train, labels)[1])
+
+
+@pytest.mark.parametrize(("alpha", "hint"), [(0.0, ""), (1.0, ""), (10, "Did you mean 0.1?")])
+def test_alpha_must_be_a_share(fitted, alpha, hint):
+    with pytest.raises(InputError, match=rf"'alpha' must lie in \(0, 1\)\. Got .*{hint}"):
+        fitted.predict_set(alpha=alpha)
+
+
+def test_refusals(fitted):
+    with pytest.raises(InputError, match="'per' must be 'all' or 'class'"):
+        fitted.predict_set(per="node")
+    graph, train = fitted.graph_, fitted.split_.train
+    only = CPGNNClassifier("mlp", 1, pretrain_epochs=2, epochs=2)
+    only.fit(graph, split=replace(fitted.split_, train=train, val=train[:0], test=train[:0]))
+    with pytest.raises(InputError, match="did not learn from"):
+        only.predict_set()
