@@ -115,7 +115,8 @@ class Graph:
         return (
             f"Graph({self.num_nodes:,} nodes, {self.num_edges:,} edges, "
             f"{self.num_features or 'no'} features, {self.num_classes} classes, "
-            f"{int((self.labels >= 0).sum()):,} labelled)"
+            f"{int((self.labels >= 0).sum()):,} labelled"
+            f"{f', {len(self.kinds.names)} kinds' if self.kinds else ''})"
         )
 
     def _repr_html_(self) -> str:

@@ -32,6 +32,7 @@ def check(
     target: opt.Target = None,
     weight: opt.Weight = None,
     relation_column: opt.Relation = None,
+    kind_column: opt.Kind = None,
     directed: opt.Directed = False,
     directed_types: opt.OneWay = None,
     node_id: opt.Id = None,
@@ -57,8 +58,8 @@ def check(
         ignore,
         decimal,
         relation=relation_column,
-        directed=directed,
-        one_way=directed_types,
+        kind=kind_column,
+        directed=directed_types or directed,
     )
     loaded = opt.read(
         edges,

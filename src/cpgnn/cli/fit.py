@@ -72,6 +72,7 @@ def fit(
     target: opt.Target = None,
     weight: opt.Weight = None,
     relation_column: opt.Relation = None,
+    kind_column: opt.Kind = None,
     directed: opt.Directed = False,
     directed_types: opt.OneWay = None,
     node_id: opt.Id = None,
@@ -124,8 +125,8 @@ def fit(
         ignore,
         decimal,
         relation=relation_column,
-        directed=directed,
-        one_way=directed_types,
+        kind=kind_column,
+        directed=directed_types or directed,
     )
     loaded = opt.read(
         edges,

@@ -44,6 +44,10 @@ Relation = Annotated[
     str | None,
     typer.Option("--relation-column", help="Column of the edges: what each means ('': none)."),
 ]
+Kind = Annotated[
+    str | None,
+    typer.Option("--kind-column", help="Column of labels, features: what a node is ('': none)."),
+]
 Directed = Annotated[
     bool, typer.Option("--directed", help="Edges lead from source to target; both ways differ.")
 ]
@@ -102,8 +106,8 @@ def columns(
     decimal: Literal[".", ","] | None = None,
     *,
     relation: str | None = None,
-    directed: bool = False,
-    one_way: str | None = None,
+    kind: str | None = None,
+    directed: bool | str = False,
     fitted: Mapping[str, Any] | None = None,
 ) -> ColumnOptions:
     """The options that choose columns, as `read_graph` takes them.
@@ -120,6 +124,7 @@ def columns(
         "ignore": ignore,
         "decimal": decimal,
         "relation_column": relation,
+        "kind_column": kind,
     }
     before = {"id" if key == "node_id" else key: value for key, value in (fitted or {}).items()}
     optional = [key for key in given if not given[key] and isinstance(before.get(key), str)]
@@ -128,10 +133,10 @@ def columns(
     several: dict[str, Any] = {
         key: [name for name in names if name] for key, names in lists.items()
     }
-    if not directed and not one_way:
+    if not directed:
         optional.append("directed")
-        directed, one_way = bool(before.get("directed")), before.get("directed_types")
-    several["directed"] = one_way.split(",") if one_way else directed
+        directed = before.get("directed_types") or bool(before.get("directed"))
+    several["directed"] = directed.split(",") if isinstance(directed, str) else directed
     return cast("ColumnOptions", {**given, **several, "optional": optional})
 
 

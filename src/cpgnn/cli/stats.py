@@ -17,6 +17,7 @@ def stats(
     target: opt.Target = None,
     weight: opt.Weight = None,
     relation_column: opt.Relation = None,
+    kind_column: opt.Kind = None,
     directed: opt.Directed = False,
     directed_types: opt.OneWay = None,
     node_id: opt.Id = None,
@@ -40,8 +41,8 @@ def stats(
         ignore,
         decimal,
         relation=relation_column,
-        directed=directed,
-        one_way=directed_types,
+        kind=kind_column,
+        directed=directed_types or directed,
     )
     loaded = opt.read(
         edges,

@@ -33,6 +33,8 @@ class FeatureScaler:
         F = graph.num_features
         if X is None or kind == "none":
             return cls("none", F)
+        if graph.kinds is not None:  # rows of nodes without features would count as zeros
+            X = X[graph.kinds.has_features]
         sparse = sp.issparse(X)
         if kind == "rows" or (kind == "auto" and sparse and (X.data >= 0).all()):
             return cls("rows", F)
@@ -79,7 +81,10 @@ class FeatureScaler:
         if sparse and not self.mean.any():
             return graph.with_features(_times(X, 1 / self.std[X.indices]))
         X = X.toarray() if sparse else X  # fitted on a dense matrix, whose mean counts
-        return graph.with_features((X - self.mean) / self.std)
+        X = (X - self.mean) / self.std
+        if graph.kinds is not None:
+            X[~graph.kinds.has_features] = 0
+        return graph.with_features(X)
 
 
 def match_names(

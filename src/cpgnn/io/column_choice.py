@@ -12,7 +12,19 @@ from cpgnn.edge_types import Directed
 from cpgnn.engine.text import listed
 from cpgnn.errors import InputError, advise, check_choice, wrong_value
 from cpgnn.io.files import wrong
-from cpgnn.io.headers import ID, LABEL, PAYEE, PAYER, RELATION, SOURCE, SPLIT, TARGET, WEIGHT, plain
+from cpgnn.io.headers import (
+    ID,
+    KIND,
+    LABEL,
+    PAYEE,
+    PAYER,
+    RELATION,
+    SOURCE,
+    SPLIT,
+    TARGET,
+    WEIGHT,
+    plain,
+)
 from cpgnn.io.readings import Decimal
 
 Header = tuple[str, ...] | None
@@ -31,6 +43,7 @@ class ColumnOptions(TypedDict, total=False):
     decimal: Decimal | None
     optional: Collection[str]
     relation_column: str | None
+    kind_column: str | None
     directed: Directed
 
 
@@ -51,6 +64,8 @@ class Columns:
     columns are then found by the rules."""
     relation_column: str | None = None
     """The column that holds the type of an edge; "": none, whatever it is called."""
+    kind_column: str | None = None
+    """The column of labels and features that says what a node is; "": none."""
     directed: Directed = False
     """Whether edges have a direction, or which types of them do."""
 
@@ -63,8 +78,9 @@ class Columns:
     @property
     def names(self) -> set[str]:
         """Every name that was given: a first line with one of them is a header."""
-        single = (self.source, self.target, self.weight, self.id, self.label, self.relation_column)
-        return {name for name in (*single, *self.feature, *self.ignore) if name}
+        ends = (self.source, self.target, self.weight, self.relation_column)
+        nodes = (self.id, self.label, self.kind_column, *self.feature, *self.ignore)
+        return {name for name in (*ends, *nodes) if name}
 
     def edges(self, path: Path, header: Header, width: int) -> list[int]:
         """Positions of source, target[, weight][, type]."""
@@ -97,12 +113,22 @@ class Columns:
             return None
         return found
 
+    def find_kind(self, path: Path, header: Header) -> int | None:
+        """Where the kinds of nodes stand: the column named, or one called so behind the ids."""
+        find = _Finder(path, header, (*self.optional, "kind_column"))
+        if self.kind_column is not None:
+            return find.named("kind_column", self.kind_column or None)
+        found = find.called(KIND)
+        return found or None
+
     def labels(self, path: Path, header: Header, width: int) -> list[int]:
-        """Positions of id, label[, split]."""
+        """Positions of id, label[, split][, kind]."""
         find = _Finder(path, header, self.optional)
         ids, label = find.named("id", self.id), find.named("label", self.label)
-        if ids is None and label is None and width <= 3:
-            return list(range(width))
+        kind = self.find_kind(path, header)
+        rest, last = [i for i in range(width) if i != kind], [] if kind is None else [kind]
+        if ids is None and label is None and len(rest) <= 3:
+            return [*rest, *last]
         ids = find.id() if ids is None else ids
         label = find.called(LABEL) if label is None else label
         if label is None and width == 2:
@@ -113,7 +139,8 @@ class Columns:
             must = "have 2 or 3 columns: id, label[, split]; or a header that names them"
             raise wrong(path, "Labels", must, got, hint)
         split = find.called(SPLIT)
-        return [ids, label] if split is None or split in (ids, label) else [ids, label, split]
+        known = [ids, label] if split is None or split in (ids, label) else [ids, label, split]
+        return [*known, *last]
 
     def features(self, path: Path, header: Header, width: int) -> list[int]:
         """Positions of id and every feature."""
@@ -121,7 +148,8 @@ class Columns:
         ids = find.named("id", self.id)
         ids = find.id() if ids is None else ids
         if chosen := find.several("feature", self.feature):
-            return [ids, *chosen]
+            kind = self.find_kind(path, header)
+            return [ids, *chosen, *([] if kind is None or kind in chosen else [kind])]
         ignored = set(find.several("ignore", self.ignore))
         if ids and find.is_index(0):
             ignored.add(0)

@@ -19,8 +19,8 @@ from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name
 from cpgnn.io.ids import check_ids, encode_pair
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
-from cpgnn.io.relation_column import take_types
 from cpgnn.io.tables import TableFile, known_cells, read_table
+from cpgnn.io.word_columns import take_types
 from cpgnn.kinds import Kinds
 
 FEW = 10

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from cpgnn.engine.text import count
@@ -21,7 +23,8 @@ from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.parquet import is_parquet
 from cpgnn.io.problems import Problems
-from cpgnn.io.tables import TableFile, read_table
+from cpgnn.io.tables import TableFile, as_array, known_cells, read_table
+from cpgnn.io.word_columns import take_kinds
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class FeatureRows:
     columns: FeatureColumns
     """What the columns of the matrix are; a node without a row gets their medians."""
     notices: tuple[str, ...] = ()
+    kinds: np.ndarray | None = None
+    """What the node of each row is, by name; None where the file does not say."""
 
 
 def read_features(
@@ -46,16 +51,24 @@ def read_features(
     header: bool | None = None,
     like: FeatureColumns | None = None,
     columns: Columns | None = None,
+    labelled: pa.Array | None = None,
 ) -> FeatureRows:
     """Features from a table: id, then one numeric column each (text with `one_hot`).
 
     `like`: the columns of an earlier file, found here by their names and read as they were there.
+    `labelled`: ids of nodes with a label, which are of one kind if there are several.
     """
     text = partial(like.text_columns, typed=is_parquet(path)) if like else None
     chosen = columns or Columns()
     file = read_table(
         path, numbers=True, header=header, text=text, pick=chosen.features, names=chosen.names
     )
+    with_label = None
+    if labelled is not None and file.table.num_columns:
+        with_label = pc.is_in(file.table.column(0), value_set=labelled).to_numpy()
+    file, kinds = take_kinds(file, chosen, with_label)
+    if kinds is not None:
+        file = without_gaps(file, kinds)
     if file.table.num_columns < 2:
         raise file.wrong_width("Features", "have an id column and at least one more")
     if file.header and chosen.id is None and misplaced(file.header, (ID,)):
@@ -73,7 +86,26 @@ def read_features(
         for name in (file.header or ())[1:]
         if plain(name) in LABEL | SPLIT and name in (became.names or file.header or ())
     ]
-    return FeatureRows(file, ids, matrix, became, (*file.notices, *used, *told))
+    return FeatureRows(file, ids, matrix, became, (*file.notices, *used, *told), kinds)
+
+
+def without_gaps(file: TableFile, kinds: np.ndarray) -> TableFile:
+    """Columns that a kind of nodes has not: its empty cells are no gaps, but the usual value."""
+    table = file.table
+    for i in range(1, table.num_columns):
+        cells = table.column(i)
+        is_text = pa.types.is_string(cells.type)
+        known = known_cells(cells) if is_text else cells
+        missing = np.asarray(known.is_null())
+        codes, _ = pd.factorize(kinds, use_na_sentinel=False)
+        has_none = np.bincount(codes, ~missing) == 0
+        if not has_none.any() or has_none.all():
+            continue
+        rest = as_array(known.drop_null())
+        usual = pc.mode(rest)[0]["mode"] if is_text else pc.quantile(rest)[0]
+        filled = pc.if_else(pa.array(has_none[codes]), usual.cast(cells.type), cells)
+        table = table.set_column(i, table.column_names[i], filled)
+    return replace(file, table=table)
 
 
 def spread(

@@ -18,6 +18,7 @@ from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, as_array, read_table
+from cpgnn.io.word_columns import take_kinds
 
 SPLITS = ("train", "val", "test")
 # fmt: off
@@ -41,6 +42,13 @@ class LabelRows:
     class_names: tuple[str, ...]
     split: np.ndarray | None
     """"train", "val", "test" or "" for each row; None without a third column."""
+    kinds: np.ndarray | None = None
+    """What the node of each row is, by name; None where the file does not say."""
+
+    @property
+    def labelled(self) -> pa.Array:
+        """The ids of the nodes with a label."""
+        return self.ids.filter(pa.array(self.codes >= 0))
 
 
 def read_labels(
@@ -51,6 +59,7 @@ def read_labels(
 ) -> LabelRows:
     columns = columns or Columns()
     file = read_table(path, header=header, pick=columns.labels, names=columns.names)
+    file, kinds = _kinds(file, columns, unlabelled)
     width = file.table.num_columns
     if width not in (2, 3):
         raise file.wrong_width("Labels", "have 2 or 3 columns: id, label[, split]")
@@ -71,7 +80,23 @@ def read_labels(
             else:
                 split = encode_split(file, cells)
     problems.stop()
-    return LabelRows(file, ids, codes, names, split)
+    return LabelRows(file, ids, codes, names, split, kinds)
+
+
+def _kinds(
+    file: TableFile, columns: Columns, unlabelled: str | None
+) -> tuple[TableFile, np.ndarray | None]:
+    """The table without its column of kinds, and that; a column that does not count is unused."""
+    place = columns.find_kind(file.path, file.header)
+    if place is None or file.table.num_columns < 3:
+        return file, None
+    labelled = encode_labels(as_array(file.table.column(1)), unlabelled)[0] >= 0
+    rest, kinds = take_kinds(file, columns, labelled)
+    if kinds is None and file.header:
+        table, header = file.table.remove_column(place), list(file.header)
+        unused = (*file.unused, header.pop(place))
+        return replace(file, table=table, header=tuple(header), unused=unused), None
+    return rest, kinds
 
 
 def encode_labels(values: pa.Array, unlabelled: str | None) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -26,8 +26,10 @@ from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
 from cpgnn.io.labels import LabelRows, class_notices, read_labels
 from cpgnn.io.names import check_names
+from cpgnn.io.node_kinds import find_kinds
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
 from cpgnn.io.problems import Problems
+from cpgnn.kinds import Kinds
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,10 @@ def read_graph(
     columns: names of columns. `source`, `target`, `weight` in the edges; `id`, `label` in the
         labels; `id`, and `feature` (columns to use) or `ignore` (columns to skip) in the features.
         `relation_column` in the edges: their type ("": none). `directed`: edges lead from source to
-        target, or those of the types in a list do. And `decimal`, "." or ",", where numbers could
-        be read in two ways.
+        target, or those of the types in a list do. `kind_column` in labels and features: what a
+        node is ("": nothing is said); without it, ends of edges that share no node are kinds if all
+        labels sit on one. A kind may have no features; only the one with labels is predicted. And
+        `decimal`, "." or ",", where numbers could be read in two ways.
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
@@ -121,6 +125,7 @@ def read_graph(
                 header=header,
                 like=like,
                 columns=chosen,
+                labelled=None if label_rows is None else label_rows.labelled,
             )
     problems.stop()
     if features is not None and is_npz:  # its rows may be the nodes of the edges
@@ -160,6 +165,18 @@ def read_graph(
         names = became.matrix_names or ()
         check_names(feature_rows.file.path, "A feature name", names, blank=True)
     exempt = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
+    kinds: Kinds | None = None
+    told: list[str] = []
+    if chosen.kind_column and not any(
+        rows is not None and rows.kinds is not None for rows in (feature_rows, label_rows)
+    ):
+        must, got = "name a column of the labels or features", repr(chosen.kind_column)
+        raise wrong_value("kind_column", must, got)
+    if chosen.kind_column != "":
+        rows_of = (feature_rows, at_features, label_rows, at_labels)
+        kinds, told = find_kinds(given, ids, *rows_of)
+    notices += told
+    bare = exempt if kinds is None else exempt | ~kinds.has_features
     described = None
     if feature_rows is not None:
 
@@ -171,14 +188,14 @@ def read_graph(
             row = int(np.flatnonzero(at_labels == position)[0])
             return f"{name} ({label_rows.file.path}, {label_rows.file.place(row)})"
 
-        X, told = spread(feature_rows, at_features, exempt, impute, place_of)
+        X, told = spread(feature_rows, at_features, bare, impute, place_of)
         notices += told
         described = np.isin(np.arange(len(ids)), at_features)
     graph, split = _assemble(given, ids, X, became, label_rows, at_labels)
     isolated = int(((np.diff(graph.adjacency.indptr) == 0) & ~exempt).sum())
     if isolated:
         notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
-    graph = replace(graph, notices=(*notices, *graph.notices))
+    graph = replace(graph, notices=(*notices, *graph.notices), kinds=kinds)
     kept = keep_rows is True or len(given.source) <= keep_rows
     rows = np.stack([given.source, given.target]) if keep_rows and kept else None
     return LoadedGraph(graph, split, rows, became, described)
@@ -282,6 +299,4 @@ def _assemble(
             relation=given.relation,
             directed=given.directed,
         )
-        if given.kinds is not None:
-            graph = replace(graph, kinds=given.kinds)
     return graph, None if split is None else parts

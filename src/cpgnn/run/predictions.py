@@ -24,7 +24,8 @@ def predictions(
     """One row per node: id, class, label, split, and `p_<class>` for every class.
 
     Labels and `split` are those of the fit; in another graph, of the nodes that it shares. With
-    `nodes`, only those at these positions. Where there are nodes without edges and features, a
+    `nodes`, only those at these positions. Of several kinds of nodes only the one that had labels
+    in the fit. Where there are nodes without edges and features, a
     last column `basis` says "nothing known" of them: their probabilities are the shares of the
     classes among the training labels.
     """
@@ -32,6 +33,7 @@ def predictions(
     fitted: Graph | None = getattr(classifier, "graph_", None)
     names = np.array([str(name) for name in classifier.classes_], dtype=object)
     where = np.arange(prediction.graph.num_nodes) if nodes is None else nodes
+    where = where[_asked_for(prediction.graph, fitted)[where]]
     ids, P = prediction.graph.node_ids[where].astype(str), prediction.probabilities[where]
     label = part = np.full(len(ids), "", dtype=object)
     if fitted is not None:
@@ -45,6 +47,15 @@ def predictions(
     if nothing.any():
         table[BASIS] = np.where(nothing, "nothing known", "")
     return pd.DataFrame(table)
+
+
+def _asked_for(graph: Graph, fitted: Graph | None) -> np.ndarray:
+    """The nodes of the kind that had labels in the fit [n]."""
+    if graph.kinds is None or fitted is None or fitted.kinds is None:
+        return graph.predicted
+    with_labels = np.unique(fitted.kinds.codes[fitted.predicted])
+    wanted = [fitted.kinds.names[code] for code in with_labels]
+    return np.isin(np.array(graph.kinds.names)[graph.kinds.codes], wanted)
 
 
 def run_predictions(run: Run) -> pd.DataFrame:
