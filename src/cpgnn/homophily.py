@@ -20,13 +20,17 @@ def class_edge_counts(
 
     Not by weight, every edge counts once, whatever its weight.
     """
-    Y, A = one_hot(graph.labels, graph.num_classes), graph.adjacency.astype(np.float64)
-    if not by_weight:
-        A = sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
-    C = (Y.T @ (A @ Y)).toarray()
+    Y = one_hot(graph.labels, graph.num_classes)
+    C = (Y.T @ (_counted(graph, by_weight) @ Y)).toarray()
     if self_loops:
         C += np.diag(2.0 * _loops_per_class(graph))
     return C
+
+
+def _counted(graph: Graph, by_weight: bool) -> sp.csr_array:
+    """A in float64, or with a 1 for every edge."""
+    A = graph.adjacency.astype(np.float64)
+    return A if by_weight else sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
 
 
 def homophily_ratio(graph: Graph, *, self_loops: bool = False, by_weight: bool = True) -> float:
@@ -69,27 +73,27 @@ def _loops_per_class(graph: Graph) -> np.ndarray:
     return np.bincount(labels[labels >= 0], minlength=graph.num_classes).astype(np.float64)
 
 
-def node_homophily(graph: Graph) -> float:
+def node_homophily(graph: Graph, *, by_weight: bool = True) -> float:
     """Mean over labelled nodes of the share of their labelled neighbours that have their class.
 
-    Shares are by weight; nodes without a labelled neighbour do not count. NaN if there are no
-    others.
+    Shares are by weight unless `by_weight` is False; nodes without a labelled neighbour do not
+    count. NaN if there are no others.
     """
     Y = one_hot(graph.labels, graph.num_classes)
-    N = graph.adjacency.astype(np.float64) @ Y
+    N = _counted(graph, by_weight) @ Y
     total = np.asarray(N.sum(axis=1)).ravel()
     same = np.asarray(N.multiply(Y).sum(axis=1)).ravel()
     counted = (graph.labels >= 0) & (total > 0)
     return float((same[counted] / total[counted]).mean()) if counted.any() else float("nan")
 
 
-def adjusted_homophily(graph: Graph) -> float:
+def adjusted_homophily(graph: Graph, *, by_weight: bool = True) -> float:
     """(h - Σ p_k²) / (1 - Σ p_k²), p_k the share of edge ends in class k.
 
     0 if edges ignore the classes, 1 if they always stay within one. Comparable between graphs with
     different numbers and sizes of classes. NaN if all edge ends are in one class.
     """
-    C = class_edge_counts(graph)
+    C = class_edge_counts(graph, by_weight=by_weight)
     if not C.sum():
         return float("nan")
     p = C.sum(axis=1) / C.sum()
@@ -98,13 +102,13 @@ def adjusted_homophily(graph: Graph) -> float:
     return (h - by_chance) / (1 - by_chance) if by_chance < 1 else float("nan")
 
 
-def label_informativeness(graph: Graph) -> float:
+def label_informativeness(graph: Graph, *, by_weight: bool = True) -> float:
     """I(y_u; y_v) / H(y_u) over the ends u, v of a random edge: how much a neighbour's class tells.
 
     0: nothing. 1: the neighbour's class determines the node's, the same or another. NaN if all edge
     ends are in one class.
     """
-    C = class_edge_counts(graph)
+    C = class_edge_counts(graph, by_weight=by_weight)
     if not C.sum():
         return float("nan")
     P = C / C.sum()

@@ -46,7 +46,8 @@ def test_the_dictionary_is_json_with_every_field():
     report = check(graph, compare=True)
     made = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert set(made) == {
-        "clean", "graph", "findings", "homophily", "independence", "comparison", "not_compared",
+        "clean", "graph", "findings", "homophily", "homophily_by_weight", "independence",
+        "comparison", "not_compared",
     }  # fmt: skip
     assert made["clean"] is False
     assert made["graph"]["nodes"] == 60

@@ -43,7 +43,8 @@ def test_rare_classes():
     assert (found["rare-classes"].severity, found["rare-classes"].count) == ("risk", 2)
     assert "'c2' (2), 'c1' (9)" in found["rare-classes"].detail
     single = found_in(labelled(20, 1))["rare-classes"]
-    assert (single.severity, single.nodes) == ("problem", ("20",))
+    assert (single.severity, single.nodes) == ("risk", ("20",))
+    assert "trained on, not tested" in single.detail
 
 
 def test_classes_without_labels():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from cpgnn import Settings
 
@@ -95,3 +96,46 @@ def test_the_report_says_that_labelled_nodes_are_not_like_the_others(cpgnn, file
     done = cpgnn("fit", *command, "--out", "run", *quick)
     assert done.code == 0, done.err
     assert said in Path("run/report.html").read_text(encoding="utf-8")
+
+
+def test_missing_features_are_reported_not_refused(cpgnn, files):
+    table = pd.read_csv("features.csv", dtype=str)
+    table.loc[3:5, "x1"] = ""
+    table.loc[7, "x4"] = "n/a"
+    table[:-2].to_csv("features.csv", index=False)
+    command = ("check", "edges.csv", "--labels", "labels.csv", "--features", "features.csv")
+    done = cpgnn(*command, "--no-compare")
+    assert done.code == 1, done.err
+    assert "Problem: Some features are missing" in done.out
+    assert "4 cells are empty, in the columns 'x1' (3), 'x4' (1); 2 nodes have no row" in done.out
+    assert "use --impute median" in done.out
+    done = cpgnn(*command, "--no-compare", "--impute", "median")
+    assert done.code == 0
+    assert "missing" not in done.out
+
+
+def test_homophily_by_edges_and_by_weight(cpgnn, files):
+    """a-b and b-c are within a class and weigh 6 of 8; c-d is not: 2/3 by edges, 3/4 by weight."""
+    (files / "e.csv").write_text("source,target,weight\na,b,3\nb,c,3\nc,d,2\n")
+    (files / "l.csv").write_text("id,label\na,x\nb,x\nc,x\nd,y\n")
+    done = cpgnn("check", "e.csv", "--labels", "l.csv", "--no-compare")
+    (row,) = (line for line in done.out.splitlines() if "edge homophily" in line)
+    assert row.split()[-2:] == ["0.667", "0.750"]
+    assert "by edges" in done.out
+    assert "by weight" in done.out
+    done = cpgnn("check", "e.csv", "--labels", "l.csv", "--no-compare", "--format", "json")
+    made = json.loads(done.out)
+    assert made["homophily"]["edge_homophily"] == pytest.approx(2 / 3)
+    assert made["homophily_by_weight"]["edge_homophily"] == pytest.approx(3 / 4)
+    assert made["homophily"]["node_homophily"] == pytest.approx((1 + 1 + 1 / 2 + 0) / 4)
+    assert made["homophily_by_weight"]["node_homophily"] == pytest.approx((1 + 1 + 3 / 5 + 0) / 4)
+
+
+def test_few_labels_are_counted_as_the_user_counts_them(cpgnn, files):
+    pd.read_csv("labels.csv", dtype=str)[:10].to_csv("labels.csv", index=False)
+    done = cpgnn("check", "edges.csv", "--labels", "labels.csv", "--features", "features.csv")
+    words = (
+        "it needs at least 30 labelled nodes besides those kept for the test; there are 8 (10 in "
+        "all, 2 of them kept for the test)."
+    )
+    assert words in " ".join(done.out.split())

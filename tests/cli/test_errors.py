@@ -48,11 +48,6 @@ BAD_FILES = {
     "labelled twice": (line("labels.csv", 9, "000,buyer"), FIT, r"labels\.csv.*line 9"),
     "NaN feature": (line("features.csv", 5, "003,nan,1,1,1,1"), FIT, r"features\.csv, line 5"),
     "one class": (write("labels.csv", "id,label\n000,buyer\n001,buyer\n"), FIT, "two classes"),
-    "one label in a class": (
-        write("labels.csv", "id,label\n000,buyer\n002,buyer\n001,seller\n"),
-        FIT,
-        "at least two labelled nodes.*seller",
-    ),
     "no label at all": (write("labels.csv", "id,label\n000,\n001,\n"), FIT, "two classes"),
     "full output folder": (full_folder, FIT, r"run.*(empty|exist)"),
 }

@@ -217,3 +217,24 @@ def test_a_model_that_cannot_predict_later_nodes_says_so(cpgnn, files):
     assert "cannot be used for nodes that come later" in cpgnn(*words, "--out", "none").out
     assert "that come later" not in fit(cpgnn, "--out", "mlp").out
     assert "a model with LINK" in fit(cpgnn, "--out", "link", "--prior", "link").out
+
+
+def test_a_class_with_one_label_does_not_stop_a_fit(cpgnn, files):
+    with (files / "labels.csv").open("a") as labels:
+        labels.write("079,rare\n078,odd\n")
+    words = ("fit", "edges.csv", "--labels", "labels.csv", "--features", "features.csv")
+    brief = ("--prior", "mlp", "--layers", "1", "--epochs", "20")
+    done = cpgnn(*words, *brief, "--out", "run")
+    assert done.code == 0, done.err
+    assert "The classes 'odd', 'rare' have only one labelled node" in done.err
+    assert "use --merge-rare 2" in done.err
+    table = pd.read_csv("run/predictions.csv", dtype={"id": str}).set_index("id")
+    assert set(table.loc[["078", "079"], "split"]) == {"train"}
+    metrics = json.loads((files / "run/metrics.json").read_text())
+    assert metrics["test"]["per_class"]["rare"]["recall"]["n"] == 0
+    assert cpgnn("report", "run", "--out", "r.html").code == 0
+    done = cpgnn(*words, *brief, "--merge-rare", "2", "--out", "merged")
+    assert done.code == 0, done.err
+    assert "2 classes with fewer than 2 labels were merged into 'other'" in done.err
+    classes = pd.read_csv("merged/predictions.csv", dtype=str)["class"]
+    assert set(classes) <= {"buyer", "other", "seller"}

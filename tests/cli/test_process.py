@@ -61,3 +61,32 @@ def test_weights_have_the_mode_of_other_files(cpgnn, files):
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (files / "run/model").iterdir()}
     (files / "plain").write_text("")
     assert modes == {stat.S_IMODE((files / "plain").stat().st_mode)}
+
+
+def test_a_missing_file_is_refused_before_anything_slow_is_imported(files):
+    """A new process each, which prints what it has imported when it ends."""
+    spy = (
+        "import atexit, sys; atexit.register(lambda: print(sorted({'torch', 'pandas', 'pyarrow', "
+        "'numpy'} & set(sys.modules)))); from cpgnn.cli import main; main()"
+    )
+    for words in (
+        ("fit", "no.csv", "--labels", "nor.csv", "--out", "run"),
+        ("predict", "nowhere", "--out", "p.csv"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", spy, *words], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2, done.stderr
+        assert done.stdout == "[]\n"
+        assert done.stderr.startswith("Error: ")
+    done = subprocess.run(
+        [sys.executable, "-c", spy, "check", "no.csv", "--labels", "nor.csv"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == (
+        "Error: There are 2 problems.\n"
+        "- no.csv: No such file. Check the name.\n"
+        "- nor.csv: No such file. Check the name.\n"
+    )

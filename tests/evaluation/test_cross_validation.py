@@ -95,3 +95,19 @@ def test_enough_test_nodes_or_a_split_of_the_user_are_taken_as_they_are(
     run = fit_run(loaded, quick_classifier(), tmp_path / "run")
     assert run.evaluation.measured_on == "held-out nodes"
     assert run.evaluation.accuracy.n == len(run.split.test)
+
+
+def test_the_only_label_of_a_class_is_always_trained_on():
+    labels = np.array([0] * 6 + [1] * 6 + [2] + [-1])
+    seen = []
+
+    def predict(split):
+        seen.append(split)
+        return np.full((len(labels), 3), 1 / 3), None
+
+    made = cross_validated(labels, predict, seconds=60)
+    assert made is not None
+    assert 12 not in made.nodes
+    assert all(12 in split.train for split in seen)
+    np.testing.assert_array_equal(made.nodes, np.arange(12))
+    assert cross_validated(np.array([0, 0, 0, 1]), predict, seconds=60) is None  # one class to test

@@ -18,9 +18,11 @@ def test_statistics_are_those_of_one_machine(spark, tmp_path, text, weighted, hu
     found, wanted = stats(files.given(spark)), Stats.of(files.graph)
     for name in ("nodes", "edges", "weighted", "self_loops", "features", "class_names"):
         assert getattr(found, name) == getattr(wanted, name), name
-    for name in ("degrees", "class_sizes", "class_edges", "class_loops"):
+    for name in ("degrees", "class_sizes", "class_edges", "class_edge_numbers", "class_loops"):
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-6)
     assert found.isolated == wanted.isolated
     np.testing.assert_allclose(found.homophily_ratio(), wanted.homophily_ratio(), atol=1e-5)
+    by_edges = [each.homophily_ratio(by_weight=False) for each in (found, wanted)]
+    np.testing.assert_allclose(*by_edges, atol=1e-9)
     H = wanted.compatibility_matrix()
     np.testing.assert_allclose(found.compatibility_matrix(), H, atol=1e-5)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpgnn.check.columns import constant_columns, given_away
+from cpgnn.check.columns import constant_columns, given_away, missing_features
 from cpgnn.check.counted import counted
 from cpgnn.check.facts import Stats
 from cpgnn.check.finding import Finding, Severity, worst_first
@@ -46,10 +46,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Homophily:
-    """How far edges join like with like; NaN where no edge joins two labelled nodes."""
+    """How far edges join like with like; NaN where no edge joins two labelled nodes.
+
+    Of the weight of the edges, or of their number.
+    """
 
     edge_homophily: float
-    """Share of edges within a class."""
+    """Share of edges, or of their weight, within a class."""
     node_homophily: float
     """Mean share of a node's neighbours that have its class."""
     adjusted_homophily: float
@@ -58,13 +61,17 @@ class Homophily:
     """How much a neighbour's class tells about a node's, from 0 to 1, the same or another."""
 
     @classmethod
-    def of(cls, graph: Graph) -> Homophily:
+    def of(cls, graph: Graph, *, by_weight: bool = True) -> Homophily:
         return cls(
-            homophily_ratio(graph),
-            node_homophily(graph),
-            adjusted_homophily(graph),
-            label_informativeness(graph),
+            homophily_ratio(graph, by_weight=by_weight),
+            node_homophily(graph, by_weight=by_weight),
+            adjusted_homophily(graph, by_weight=by_weight),
+            label_informativeness(graph, by_weight=by_weight),
         )
+
+    def to_dict(self) -> dict[str, float | None]:
+        """For JSON; NaN becomes null."""
+        return {k: None if np.isnan(v) else v for k, v in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -78,11 +85,14 @@ class CheckReport:
     features: int
     findings: tuple[Finding, ...]
     homophily: Homophily
+    """Of the number of edges."""
     independence: Independence | None
     """Whether the classes depend on the edges at all; None without labels to tell by."""
     comparison: Comparison | None
     not_compared: str = ""
     """Why there is no comparison."""
+    homophily_by_weight: Homophily | None = None
+    """Of the weight of the edges; None if they have none."""
 
     @property
     def clean(self) -> bool:
@@ -90,8 +100,8 @@ class CheckReport:
         return not any(finding.counts for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; NaN becomes null."""
-        known = {k: None if np.isnan(v) else v for k, v in asdict(self.homophily).items()}
+        """For JSON."""
+        weighed = self.homophily_by_weight
         return {
             "clean": self.clean,
             "graph": {
@@ -102,7 +112,8 @@ class CheckReport:
                 "features": self.features,
             },
             "findings": [finding.to_dict() for finding in self.findings],
-            "homophily": known,
+            "homophily": self.homophily.to_dict(),
+            "homophily_by_weight": None if weighed is None else weighed.to_dict(),
             "independence": self.independence.to_dict() if self.independence else None,
             "comparison": self.comparison.to_dict() if self.comparison else None,
             "not_compared": self.not_compared or None,
@@ -175,7 +186,8 @@ def check(
         labelled=int((graph.labels >= 0).sum()),
         features=graph.num_features or 0,
         findings=worst_first([*found, *find(graph, split, rows=rows, seed=seed)]),
-        homophily=Homophily.of(graph),
+        homophily=Homophily.of(graph, by_weight=False),
+        homophily_by_weight=Homophily.of(graph) if graph.is_weighted else None,
         independence=independence,
         comparison=None if isinstance(outcome, str) else outcome,
         not_compared=outcome if isinstance(outcome, str) else "",
@@ -187,16 +199,21 @@ def check_loaded(
     *,
     compare: bool = True,
     positive: str | None = None,
+    filled: bool = True,
     seed: int = 0,
     begin: Begin | None = None,
 ) -> CheckReport:
-    """`check` of a graph as its files describe it, with the split that they name."""
+    """`check` of a graph as its files describe it, with the split that they name.
+
+    filled: missing features were filled because somebody asked for it; otherwise they are a
+        problem, since `cpgnn fit` refuses them.
+    """
     from cpgnn.run.fit import choose_split
 
     split = None
     if loaded.split is not None and _has_two_classes(loaded.graph):
         split = choose_split(loaded, test=0.2, validation=0.2, seed=seed)
-    return check(
+    report = check(
         loaded.graph,
         split,
         rows=loaded.rows,
@@ -205,6 +222,8 @@ def check_loaded(
         seed=seed,
         begin=begin,
     )
+    gaps = () if filled else missing_features(loaded)
+    return replace(report, findings=worst_first([*gaps, *report.findings]))
 
 
 def _border(graph: Graph, seed: int) -> Split | None:

@@ -1,16 +1,21 @@
-"""Findings about feature columns: constant ones, and ones that give the label away."""
+"""Findings about feature columns: gaps, constant ones, and ones that give the label away."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from cpgnn.check.finding import Finding, named
 from cpgnn.engine.text import count, listed, some
+from cpgnn.errors import advise
 from cpgnn.graph import Graph
+
+if TYPE_CHECKING:
+    from cpgnn.io import LoadedGraph
 
 BINS, BINS_PER_CLASS = 32, 16
 """A column of more values than this is cut into as many parts of equal size."""
@@ -20,6 +25,31 @@ LEAST_NODES = 10
 """A class with fewer nodes in either half is not looked at."""
 SHUFFLES = 3
 MOST_ROWS, MOST_ENTRIES = 20_000, 20_000_000
+
+
+def missing_features(loaded: LoadedGraph) -> Iterator[Finding]:
+    """Cells and rows of the features that were not there."""
+    described = loaded.described
+    bare = np.zeros(0, dtype=bool) if described is None else ~described
+    cells, nodes = sum(loaded.gaps.values()), int(bare.sum())
+    if not cells and not nodes:
+        return
+    said = []
+    if cells:
+        worst = sorted(loaded.gaps.items(), key=lambda gap: -gap[1])
+        columns = some([f"{name} ({number:,})" for name, number in worst])
+        said.append(f"{count(cells, 'cell is', 'cells are')} empty, in the columns {columns}")
+    if nodes:
+        said.append(f"{count(nodes, 'node has', 'nodes have')} no row")
+    yield Finding(
+        "problem",
+        "missing-features",
+        "Some features are missing",
+        f"{'; '.join(said)}. 'cpgnn fit' stops there; this check filled them with medians.",
+        advise("Fill them, or use {}.", impute="median"),
+        cells + nodes,
+        named(loaded.graph, bare) if nodes else (),
+    )
 
 
 def constant_columns(graph: Graph) -> Iterator[Finding]:

@@ -123,8 +123,15 @@ def compare(
     rng = np.random.default_rng(seed)
     nodes = _affordable(graph, rng.permutation(labelled)[:MOST_LABELS])
     y = graph.labels[nodes]
-    if len(nodes) < LEAST_LABELS or len(np.unique(y)) < 2:
-        return f"it needs at least {LEAST_LABELS} labels of two classes; there are {len(nodes)}"
+    if len(nodes) < LEAST_LABELS:
+        total = int((graph.labels >= 0).sum())
+        tested = total - len(labelled)
+        there = f"there are {len(nodes):,}" if len(nodes) else "there is none"
+        rest = f" ({total:,} in all, {tested:,} of them kept for the test)" if tested else ""
+        beside = " besides those kept for the test" if tested else ""
+        return f"it needs at least {LEAST_LABELS} labelled nodes{beside}; {there}{rest}"
+    if len(np.unique(y)) < 2:
+        return "it needs labels of two classes"
     if positive is not None and (y == positive).sum() < LEAST_POSITIVES:
         name = graph.class_names[positive]
         return f"it needs at least {LEAST_POSITIVES} labels of the class {str(name)!r}"

@@ -123,16 +123,17 @@ def _classes(stats: Stats, names: Names) -> Iterator[Finding]:
         rare = rare[np.argsort(sizes[rare], kind="stable")]
         single = sizes[rare[0]] < 2
         yield Finding(
-            "problem" if single else "risk",
+            "risk",
             "rare-classes",
             "Some classes have very few labelled nodes",
             f"{count(len(rare), 'class', 'classes')} with fewer than {RARE}: "
             f"{some([f'{stats.class_names[i]!r} ({sizes[i]})' for i in rare])}. They can hardly "
             "be learned, and their scores say little"
-            + ("; one labelled node cannot both teach and test." if single else "."),
+            + ("; the only label of a class is trained on, not tested." if single else "."),
             advise(
-                "Label more of their nodes, merge them with other classes, or remove them. You can "
-                "give them more weight with {}.",
+                "Label more of their nodes, merge them into one class with {}, or remove them. You "
+                "can give them more weight with {}.",
+                merge_rare=RARE,
                 class_weight="balanced",
             ),
             len(rare),

@@ -26,6 +26,7 @@ def check(
     seed: opt.Seed = 0,
     unlabelled: opt.Unlabelled = None,
     strict_ids: opt.StrictIds = False,
+    merge_rare: opt.MergeRare = None,
     impute: opt.Impute = None,
     one_hot: opt.OneHot = False,
     source: opt.Source = None,
@@ -44,6 +45,10 @@ def check(
     threads: opt.Threads = None,
 ) -> None:
     """Find what is wrong or risky in the data. Exits with 1 if anything is, else with 0."""
+    from cpgnn.presence import check_files
+
+    check_files(edges, labels, features)
+
     from cpgnn.check import check_loaded
     from cpgnn.cli.findings import print_json, print_report
     from cpgnn.cli.progress import progress_bar
@@ -57,6 +62,7 @@ def check(
         feature,
         ignore,
         decimal,
+        header,
         relation=relation_column,
         kind=kind_column,
         directed=directed_types or directed,
@@ -67,15 +73,22 @@ def check(
         features,
         unlabelled,
         strict_ids,
-        impute,
+        impute or "median",
         one_hot,
         keep_rows=True,
         columns=columns,
-        header=header,
+        merge_rare=merge_rare,
     )
     opt.use_threads(threads)
     with progress_bar() as begin:
-        report = check_loaded(loaded, compare=compare, positive=positive, seed=seed, begin=begin)
+        report = check_loaded(
+            loaded,
+            compare=compare,
+            positive=positive,
+            filled=impute is not None,
+            seed=seed,
+            begin=begin,
+        )
     (print_json if form == "json" else print_report)(report)
     if not report.clean:
         raise typer.Exit(1)

@@ -35,6 +35,11 @@ def explain(
     """Explain predictions, neighbour by neighbour."""
     from dataclasses import replace
 
+    from cpgnn.presence import check_files, check_run_folder
+
+    check_run_folder(run)
+    check_files(nodes_file)
+
     from cpgnn.cli.progress import waiting
     from cpgnn.cli.reasons import print_explanation
     from cpgnn.errors import must_be

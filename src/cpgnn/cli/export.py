@@ -19,6 +19,10 @@ def export(
     threads: opt.Threads = None,
 ) -> None:
     """Write the graph with its predictions, for Gephi and others."""
+    from cpgnn.presence import check_run_folder
+
+    check_run_folder(run)
+
     from cpgnn.cli.progress import waiting
     from cpgnn.run.export import check_export, export_run
     from cpgnn.run.folder import load_run

@@ -53,16 +53,24 @@ def _print(to: Console, finding: Finding) -> None:
         to.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
 
 
+def _value(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.3f}"
+
+
 def _print_worth(to: Console, report: CheckReport) -> None:
-    made = table("", "", title="Does the graph help?")
-    made.show_header = False
-    like, found = report.homophily, report.comparison
-    rows = [
-        ("edges within a class (edge homophily)", like.edge_homophily),
-        ("neighbours of a node's class (node homophily)", like.node_homophily),
-        ("the same beyond chance (adjusted homophily)", like.adjusted_homophily),
-        ("what a neighbour's class tells (label informativeness)", like.label_informativeness),
-    ]
+    both = [report.homophily, *filter(None, [report.homophily_by_weight])]
+    weighted, found = len(both) == 2, report.comparison
+    heads = ("", "by edges", "by weight") if weighted else ("", "")
+    made = table(*heads, title="Does the graph help?")
+    made.show_header = weighted
+    for name, key in (
+        ("edges within a class (edge homophily)", "edge_homophily"),
+        ("neighbours of a node's class (node homophily)", "node_homophily"),
+        ("the same beyond chance (adjusted homophily)", "adjusted_homophily"),
+        ("what a neighbour's class tells (label informativeness)", "label_informativeness"),
+    ):
+        made.add_row(name, *(_value(getattr(like, key)) for like in both))
+    rows = []
     if found is not None:
         of = found.score + (f" of {found.positive!r}" if found.positive else "")
         if found.chance is not None:
@@ -70,7 +78,7 @@ def _print_worth(to: Console, report: CheckReport) -> None:
         rows.append((f"{of} without the graph ({found.without})", found.score_without.value))
         rows.append((f"{of} with the graph (CPGNN, {found.model})", found.score_with.value))
     for name, value in rows:
-        made.add_row(name, "–" if np.isnan(value) else f"{value:.3f}")
+        made.add_row(name, _value(value))
     show(to, made)
     if report.independence is not None:
         to.print(str(report.independence))

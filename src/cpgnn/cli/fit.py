@@ -66,6 +66,7 @@ def fit(
     normalization: opt.Normalization = "none",
     unlabelled: opt.Unlabelled = None,
     strict_ids: opt.StrictIds = False,
+    merge_rare: opt.MergeRare = None,
     impute: opt.Impute = None,
     one_hot: opt.OneHot = False,
     source: opt.Source = None,
@@ -89,6 +90,10 @@ def fit(
         for key, value in locals().items()
         if value is not None
     }
+
+    from cpgnn.presence import check_files
+
+    check_files(edges, labels, features)
 
     from cpgnn.cli.printing import print_run
     from cpgnn.cli.progress import progress_bar
@@ -124,6 +129,7 @@ def fit(
         feature,
         ignore,
         decimal,
+        header,
         relation=relation_column,
         kind=kind_column,
         directed=directed_types or directed,
@@ -138,7 +144,7 @@ def fit(
         one_hot,
         keep_rows=MOST_ROWS,
         columns=columns,
-        header=header,
+        merge_rare=merge_rare,
     )
     if test is not None and loaded.split is not None:
         print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)

@@ -65,6 +65,9 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether tables have a header; found by default."),
 ]
+MergeRare = Annotated[
+    int | None, typer.Option(min=2, help="Merge classes with fewer labels into 'other'.")
+]
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of threads.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for everything random.")]
 
@@ -104,6 +107,7 @@ def columns(
     feature: str | None = None,
     ignore: str | None = None,
     decimal: Literal[".", ","] | None = None,
+    header: bool | None = None,
     *,
     relation: str | None = None,
     kind: str | None = None,
@@ -127,6 +131,8 @@ def columns(
         "kind_column": kind,
     }
     before = {"id" if key == "node_id" else key: value for key, value in (fitted or {}).items()}
+    if header is None and isinstance(before.get("header"), bool):
+        header = before["header"]
     optional = [key for key in given if not given[key] and isinstance(before.get(key), str)]
     given |= {key: before[key] for key in optional}
     lists = {key: (given.pop(key) or "").split(",") for key in ("feature", "ignore")}
@@ -137,13 +143,7 @@ def columns(
         optional.append("directed")
         directed = before.get("directed_types") or bool(before.get("directed"))
     several["directed"] = directed.split(",") if isinstance(directed, str) else directed
-    return cast("ColumnOptions", {**given, **several, "optional": optional})
-
-
-def header(given: bool | None, fitted: Mapping[str, Any]) -> bool | None:
-    """Whether later tables have a header: as given, else as in the fit."""
-    before = fitted.get("header")
-    return before if given is None and isinstance(before, bool) else given
+    return cast("ColumnOptions", {**given, **several, "header": header, "optional": optional})
 
 
 def read(
@@ -156,7 +156,7 @@ def read(
     one_hot: bool = False,
     *,
     keep_rows: bool | int = False,
-    header: bool | None = None,
+    merge_rare: int | None = None,
     like: FeatureColumns | None = None,
     known: pd.Index | None = None,
     columns: ColumnOptions | None = None,
@@ -176,7 +176,7 @@ def read(
             impute=impute,
             one_hot=one_hot,
             keep_rows=keep_rows,
-            header=header,
+            merge_rare=merge_rare,
             like=like,
             known=known,
             **(columns or {}),

@@ -46,6 +46,11 @@ def predict(
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model, for later nodes too. Columns are found as in 'fit'."""
+    from cpgnn.presence import check_files, check_run_folder
+
+    check_run_folder(run)
+    check_files(edges, features)
+
     from cpgnn.errors import wrong_value
     from cpgnn.evaluation.thresholds import Flag, flagged
     from cpgnn.io import check_table_path, write_table
@@ -86,9 +91,9 @@ def predict(
                 feature,
                 ignore,
                 decimal,
+                header,
                 fitted=fitted.options,
             ),
-            header=opt.header(header, fitted.options),
         )
         graph = loaded.graph
         if own is not None:

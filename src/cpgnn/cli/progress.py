@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
     from cpgnn.engine.loop import Begin, Epoch, Observer
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 def progress_bar() -> Iterator[Begin]:
     """Hands out `begin(name, epochs)`, which draws one bar for each piece of training."""
     with _bars() as bars:
+        counts: dict[TaskID, int] = {}
 
         def finish() -> None:
-            for task in bars.tasks:  # training may have stopped early
-                bars.update(task.id, total=task.completed)
+            for task in bars.tasks:  # training may have stopped early, or have nothing to count
+                reached = counts[task.id] or task.total
+                bars.update(task.id, completed=reached, total=reached)
 
         def begin(name: str, epochs: int) -> Observer:
             finish()
             task = bars.add_task(name, total=epochs, state="")
-            done = 0
+            counts[task] = 0
 
             def observe(epoch: Epoch) -> None:
-                nonlocal done
-                done += 1
+                counts[task] = done = counts[task] + 1
                 if done % 10 == 0 or done == epochs:
                     state = f"loss {epoch.loss:.3f} val {epoch.score:.3f}"
                     bars.update(task, completed=done, state=state)

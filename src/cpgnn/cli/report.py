@@ -18,6 +18,10 @@ def report(
     threads: opt.Threads = None,
 ) -> None:
     """Write a run as one HTML page that works offline."""
+    from cpgnn.presence import check_run_folder
+
+    check_run_folder(run)
+
     from cpgnn.cli.progress import waiting
     from cpgnn.run.folder import write_report
 

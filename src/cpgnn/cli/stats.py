@@ -11,6 +11,7 @@ def stats(
     features: opt.Features = None,
     unlabelled: opt.Unlabelled = None,
     strict_ids: opt.StrictIds = False,
+    merge_rare: opt.MergeRare = None,
     impute: opt.Impute = None,
     one_hot: opt.OneHot = False,
     source: opt.Source = None,
@@ -28,6 +29,10 @@ def stats(
     header: opt.Header = None,
 ) -> None:
     """Describe a graph: sizes, homophily, which classes connect."""
+    from cpgnn.presence import check_files
+
+    check_files(edges, labels, features)
+
     from cpgnn.check.facts import Stats
     from cpgnn.cli.printing import print_stats
 
@@ -40,6 +45,7 @@ def stats(
         feature,
         ignore,
         decimal,
+        header,
         relation=relation_column,
         kind=kind_column,
         directed=directed_types or directed,
@@ -53,6 +59,6 @@ def stats(
         impute,
         one_hot,
         columns=columns,
-        header=header,
+        merge_rare=merge_rare,
     )
     print_stats(Stats.of(loaded.graph))

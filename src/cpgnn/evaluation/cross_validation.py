@@ -54,16 +54,18 @@ def cross_validated(
 ) -> CrossValidated | None:
     """Repeated stratified cross-validation over the labelled nodes; None if it takes too long.
 
-    labels [n], -1 = unknown, at least two of every class. Of the labels outside a fold, the share
-    `validation` chooses the epoch. One training is `expected` to take so many seconds; all of them
-    may take `seconds` (`SECONDS` if None).
+    labels [n], -1 = unknown. The only label of a class is trained on every time and never held
+    out. Of the labels outside a fold, the share `validation` chooses the epoch. One training is
+    `expected` to take so many seconds; all of them may take `seconds` (`SECONDS` if None).
     """
     seconds = SECONDS if seconds is None else seconds
-    nodes = np.flatnonzero(labels >= 0)
+    sizes = np.bincount(labels[labels >= 0])
+    several = np.flatnonzero(sizes > 1)
+    nodes = np.flatnonzero(np.isin(labels, several))
+    alone = np.flatnonzero((labels >= 0) & ~np.isin(labels, several))
     y, start = labels[nodes], perf_counter()
-    sizes = np.bincount(y)
-    folds = min(FOLDS, int(sizes[sizes > 0].min()))
-    if seconds <= 0 or folds < 2 or expected * folds > seconds:
+    folds = min(FOLDS, int(sizes[several].min(initial=FOLDS)))
+    if seconds <= 0 or len(several) < 2 or expected * folds > seconds:
         return None
     repeats: list[tuple[np.ndarray, np.ndarray | None]] = []
     for repeat in range(REPEATS):
@@ -73,7 +75,7 @@ def cross_validated(
         dealt = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
         for others, fold in dealt.split(nodes, y):
             known = np.full(len(labels), -1)
-            known[nodes[others]] = y[others]
+            known[nodes[others]], known[alone] = y[others], labels[alone]
             drawn = stratified_split(known, validation=validation, seed=seed + repeat)
             P, blind = predict(Split(drawn.train, drawn.val, nodes[fold]))
             parts.append((fold, P[nodes[fold]], None if blind is None else blind[nodes[fold]]))

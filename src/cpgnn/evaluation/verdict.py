@@ -11,7 +11,7 @@ from typing import Literal
 
 from cpgnn.engine.text import count
 from cpgnn.errors import advise
-from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored
+from cpgnn.evaluation.metrics import HELD_OUT, RARE, Evaluation, Scored
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.formatting import between, percent, quoted
@@ -82,7 +82,7 @@ def _judge_ranking(
     ap, chance, name = test.average_precision, test.chance, quoted(test.positive)
     assert ap is not None
     assert chance is not None
-    facts = (_ranking(test), *_flagged(flag, blind), _accuracy_says_little(test))
+    facts = (_ranking(test), *_flagged(flag, blind), _accuracy(test))
     if ap.n < FEWEST_POSITIVES:
         are = "of them is" if ap.n == 1 else "of them are"
         headline = (
@@ -157,11 +157,11 @@ def _flagged(flag: Flag | None, blind: WithoutGraph | None) -> tuple[str, ...]:
     return (f"{text}.",)
 
 
-def _accuracy_says_little(test: Evaluation) -> str:
-    return (
-        f"Accuracy ({percent(test.accuracy.value)}) says little here: always predicting the "
-        f"largest class gives {percent(test.majority.value)}."
-    )
+def _accuracy(test: Evaluation) -> str:
+    rare = test.chance is not None and test.chance.value < RARE
+    says = f" ({percent(test.accuracy.value)}) says little here: always predicting"
+    says = says if rare else f" is {percent(test.accuracy.value)}; always predicting"
+    return f"Accuracy{says} the largest class gives {percent(test.majority.value)}."
 
 
 def _no_better(test: Evaluation) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ class ColumnOptions(TypedDict, total=False):
     feature: Sequence[str]
     ignore: Sequence[str]
     decimal: Decimal | None
+    header: bool | None
     optional: Collection[str]
     relation_column: str | None
     kind_column: str | None
@@ -49,7 +50,7 @@ class ColumnOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of columns, where somebody gave them, and the decimal sign."""
+    """The names of columns, where somebody gave them, and how tables are written."""
 
     source: str | None = None
     target: str | None = None
@@ -59,6 +60,8 @@ class Columns:
     feature: Sequence[str] = ()
     ignore: Sequence[str] = ()
     decimal: Decimal | None = None
+    header: bool | None = None
+    """Whether tables have one; found from their first lines by default."""
     optional: Collection[str] = ()
     """Parameters, such as `source`, whose columns a file may lack, as those of an earlier file:
     columns are then found by the rules."""

@@ -17,11 +17,11 @@ from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
-from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
 from cpgnn.io.word_columns import take_types
 from cpgnn.kinds import Kinds
+from cpgnn.problems import MOST, Problems
 
 FEW = 10
 """With fewer rows than this, a pair of nodes that occurs once is nothing unusual."""
@@ -67,7 +67,7 @@ class EdgeList:
         return np.flatnonzero((self.source == position) | (self.target == position))
 
 
-def read_edges(path: Path, header: bool | None = None, columns: Columns | None = None) -> EdgeList:
+def read_edges(path: Path, columns: Columns | None = None) -> EdgeList:
     """Edges from a table: source, target[, weight][, type]."""
     columns = columns or Columns()
 
@@ -79,7 +79,7 @@ def read_edges(path: Path, header: bool | None = None, columns: Columns | None =
         path,
         ids=(0, 1),
         numbers=True,
-        header=header,
+        header=columns.header,
         text=types,
         pick=columns.edges,
         names=columns.names,
@@ -102,7 +102,7 @@ def read_edges(path: Path, header: bool | None = None, columns: Columns | None =
     weights, problems = None, Problems()
     with problems.noted():
         check_ids(file, ids, edges.rows_of)
-        if header is None:
+        if columns.header is None:
             _check_spelling(edges)
     with problems.noted():
         if width == 3:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,9 +15,9 @@ from cpgnn.errors import InputError, advise
 from cpgnn.io.edges import first_text
 from cpgnn.io.feature_columns import FeatureColumns, unique
 from cpgnn.io.headers import is_number
-from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import Decimal, Reading, find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, as_array, known_cells
+from cpgnn.problems import MOST, Problems
 
 Impute = Literal["median"] | None
 
@@ -26,14 +26,26 @@ SPARSE_FROM = 64
 """From this many one-hot columns on the features are sparse."""
 
 
+@dataclass(frozen=True)
+class Built:
+    """The matrix of a feature table."""
+
+    matrix: Any
+    """[rows, F] dense or CSR float32; no missing values left."""
+    columns: FeatureColumns
+    notices: tuple[str, ...]
+    gaps: dict[str, int]
+    """How many cells were filled, by column, where any were."""
+
+
 def build_matrix(
     file: TableFile,
     impute: Impute,
     one_hot: bool,
     like: FeatureColumns | None,
     decimal: Decimal | None = None,
-) -> tuple[Any, FeatureColumns, list[str]]:
-    """All columns but the first (the ids): the matrix, what its columns are, and what to say.
+) -> Built:
+    """All columns but the first (the ids).
 
     With `like` they are those of an earlier file, by name, with its categories and its medians.
     """
@@ -85,7 +97,8 @@ def build_matrix(
     if not matrix.shape[1]:
         must, got = "have a column of numbers or categories", listed((file.header or ())[1:])
         raise file.wrong("Features", must, got or "none")
-    return matrix, columns, notices
+    gaps = {file.column(place): number for place, number in filled.items() if number}
+    return Built(matrix, columns, tuple(notices), gaps)
 
 
 def _found(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,9 @@ from cpgnn.io.feature_matrix import Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.parquet import is_parquet
-from cpgnn.io.problems import Problems
 from cpgnn.io.tables import TableFile, as_array, known_cells, read_table
 from cpgnn.io.word_columns import take_kinds
+from cpgnn.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class FeatureRows:
     notices: tuple[str, ...] = ()
     kinds: np.ndarray | None = None
     """What the node of each row is, by name; None where the file does not say."""
+    gaps: dict[str, int] = field(default_factory=dict)
+    """How many cells were filled, by column."""
 
 
 def read_features(
@@ -48,7 +50,6 @@ def read_features(
     *,
     impute: Impute,
     one_hot: bool,
-    header: bool | None = None,
     like: FeatureColumns | None = None,
     columns: Columns | None = None,
     labelled: pa.Array | None = None,
@@ -61,7 +62,12 @@ def read_features(
     text = partial(like.text_columns, typed=is_parquet(path)) if like else None
     chosen = columns or Columns()
     file = read_table(
-        path, numbers=True, header=header, text=text, pick=chosen.features, names=chosen.names
+        path,
+        numbers=True,
+        header=chosen.header,
+        text=text,
+        pick=chosen.features,
+        names=chosen.names,
     )
     with_label = None
     if labelled is not None and file.table.num_columns:
@@ -79,14 +85,15 @@ def read_features(
     with problems.noted():
         ids = distinct(file, file.table.column(0), "have features")
     with problems.noted():
-        matrix, became, told = build_matrix(file, impute, one_hot, like, chosen.decimal)
+        built = build_matrix(file, impute, one_hot, like, chosen.decimal)
     problems.stop()
     used = [
         f"{path}: column {name!r} is used as a feature."
         for name in (file.header or ())[1:]
-        if plain(name) in LABEL | SPLIT and name in (became.names or file.header or ())
+        if plain(name) in LABEL | SPLIT and name in (built.columns.names or file.header or ())
     ]
-    return FeatureRows(file, ids, matrix, became, (*file.notices, *used, *told), kinds)
+    told = (*file.notices, *used, *built.notices)
+    return FeatureRows(file, ids, built.matrix, built.columns, told, kinds, built.gaps)
 
 
 def without_gaps(file: TableFile, kinds: np.ndarray) -> TableFile:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +15,8 @@ import pyarrow as pa
 from cpgnn.engine.memory import memory_limit
 from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError, Message, must_be, tidy
-
-StrPath = str | os.PathLike[str]
+from cpgnn.presence import StrPath as StrPath
+from cpgnn.presence import no_such_file
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -88,7 +87,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             else:
                 yield raw
     except FileNotFoundError:
-        raise failed(path, "No such file", "Check the name.") from None
+        raise no_such_file(path) from None
     except IsADirectoryError:
         raise failed(path, "This is a folder, not a file") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

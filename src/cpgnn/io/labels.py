@@ -16,9 +16,9 @@ from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
-from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, as_array, read_table
 from cpgnn.io.word_columns import take_kinds
+from cpgnn.problems import MOST, Problems
 
 SPLITS = ("train", "val", "test")
 # fmt: off
@@ -54,11 +54,10 @@ class LabelRows:
 def read_labels(
     path: Path,
     unlabelled: str | None,
-    header: bool | None = None,
     columns: Columns | None = None,
 ) -> LabelRows:
     columns = columns or Columns()
-    file = read_table(path, header=header, pick=columns.labels, names=columns.names)
+    file = read_table(path, header=columns.header, pick=columns.labels, names=columns.names)
     file, kinds = _kinds(file, columns, unlabelled)
     width = file.table.num_columns
     if width not in (2, 3):
@@ -106,12 +105,16 @@ def encode_labels(values: pa.Array, unlabelled: str | None) -> tuple[np.ndarray,
     if unlabelled is not None:
         unknown = pc.or_(unknown, pc.fill_null(pc.equal(trimmed, unlabelled.strip()), False))
     known = pc.if_else(unknown, pa.scalar(None, pa.string()), values)
-    names = sorted(pc.unique(known).drop_null().to_pylist())
-    if all(_is_integer(name) for name in names):
-        names.sort(key=int)
+    names = in_order(pc.unique(known).drop_null().to_pylist())
     found = pc.index_in(known, value_set=pa.array(names, pa.string()), skip_nulls=True)
     codes = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return codes, tuple(names)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Class names as they are listed everywhere: sorted, as numbers if all are integers."""
+    made = sorted(names)
+    return sorted(made, key=int) if all(map(_is_integer, made)) else made
 
 
 def _is_integer(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -16,6 +16,7 @@ from cpgnn.engine.memory import check_classes
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import GraphNotice, check_choice, wrong_value
 from cpgnn.graph import Graph
+from cpgnn.io import rare_classes
 from cpgnn.io.column_choice import ColumnOptions, Columns
 from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
 from cpgnn.io.feature_columns import FeatureColumns
@@ -28,8 +29,8 @@ from cpgnn.io.labels import LabelRows, class_notices, read_labels
 from cpgnn.io.names import check_names
 from cpgnn.io.node_kinds import find_kinds
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
-from cpgnn.io.problems import Problems
 from cpgnn.kinds import Kinds
+from cpgnn.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class LoadedGraph:
     """What the columns of the features are, for reading later files; None without features."""
     described: np.ndarray | None = None
     """Which nodes have a row in the features [n]; None without features."""
+    gaps: dict[str, int] = field(default_factory=dict)
+    """How many missing cells of the features were filled, by column."""
 
 
 def read_graph(
@@ -57,7 +60,7 @@ def read_graph(
     strict_ids: bool = False,
     impute: Impute = None,
     one_hot: bool = False,
-    header: bool | None = None,
+    merge_rare: int | None = None,
     keep_rows: bool | int = False,
     like: FeatureColumns | None = None,
     known: pd.Index | None = None,
@@ -81,8 +84,7 @@ def read_graph(
     one_hot: turn each text column into one column for each of its values, sorted; a column with a
         different value in every row is ignored. Numbers in other formats (1.234,50 €, 45 %, dates,
         yes and no) are read as numbers, with a notice.
-    header: whether the tables have a header; detected from the first lines by default, by the rule
-        in `cpgnn.io.headers`.
+    merge_rare: classes with fewer labels than this become one class, "other".
     keep_rows: also return the rows of the edges, which `cpgnn.check` looks at; if a number, only if
         there are at most that many.
     like: the `columns` of an earlier graph. The features are then found by their names and put in
@@ -95,7 +97,8 @@ def read_graph(
         target, or those of the types in a list do. `kind_column` in labels and features: what a
         node is ("": nothing is said); without it, ends of edges that share no node are kinds if all
         labels sit on one. A kind may have no features; only the one with labels is predicted. And
-        `decimal`, "." or ",", where numbers could be read in two ways.
+        `decimal`, "." or ",", where numbers could be read in two ways; `header`, whether the tables
+        have one (detected from the first lines by default, by the rule in `cpgnn.io.headers`).
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
@@ -109,12 +112,10 @@ def read_graph(
     unlabelled = None if unlabelled is None else str(unlabelled)
     problems, label_rows = Problems(), None
     with problems.noted():
-        given, feature_rows = _read_edges(
-            Path(edges), unlabelled, impute, one_hot, header, like, chosen
-        )
+        given, feature_rows = _read_edges(Path(edges), unlabelled, impute, one_hot, like, chosen)
     with problems.noted():
         if labels is not None:
-            label_rows = read_labels(Path(labels), unlabelled, header, chosen)
+            label_rows = read_labels(Path(labels), unlabelled, chosen)
     is_npz = features is not None and Path(features).suffix.lower() == ".npz"
     with problems.noted():
         if features is not None and not is_npz:
@@ -122,7 +123,6 @@ def read_graph(
                 Path(features),
                 impute=impute,
                 one_hot=one_hot,
-                header=header,
                 like=like,
                 columns=chosen,
                 labelled=None if label_rows is None else label_rows.labelled,
@@ -132,7 +132,7 @@ def read_graph(
         feature_rows = read_npz_features(Path(features), given.ids, impute, like)
     notices = [
         *given.notices,
-        *(() if header is False else _doubtful_first_row(given, feature_rows, label_rows)),
+        *(() if chosen.header is False else _doubtful_first_row(given, feature_rows, label_rows)),
     ]
 
     before = pa.array([] if known is None else known.astype(str), pa.string())
@@ -195,10 +195,16 @@ def read_graph(
     isolated = int(((np.diff(graph.adjacency.indptr) == 0) & ~exempt).sum())
     if isolated:
         notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
+    if merge_rare is not None:
+        merged, told = rare_classes.merge_rare(graph, merge_rare)
+        graph, notices = replace(merged, notices=graph.notices), [*notices, *told]
+    if split is None:
+        notices += rare_classes.single_labels(graph)
     graph = replace(graph, notices=(*notices, *graph.notices), kinds=kinds)
     kept = keep_rows is True or len(given.source) <= keep_rows
     rows = np.stack([given.source, given.target]) if keep_rows and kept else None
-    return LoadedGraph(graph, split, rows, became, described)
+    gaps = {} if feature_rows is None else feature_rows.gaps
+    return LoadedGraph(graph, split, rows, became, described, gaps)
 
 
 def _read_edges(
@@ -206,7 +212,6 @@ def _read_edges(
     unlabelled: str | None,
     impute: Impute,
     one_hot: bool,
-    header: bool | None,
     like: FeatureColumns | None,
     columns: Columns,
 ) -> tuple[EdgeList, FeatureRows | None]:
@@ -215,15 +220,16 @@ def _read_edges(
     if name.endswith(".npz"):
         return read_npz_edges(path, unlabelled, impute, like)
     if not name.endswith((".graphml", ".xml")):
-        return read_edges(path, header, columns), None
+        return read_edges(path, columns), None
     edges, table = read_graphml(path, unlabelled)
     if table is None:
         return edges, None
-    matrix, became, told = build_matrix(table, impute, one_hot, like)
-    used = became.names or ()
+    built = build_matrix(table, impute, one_hot, like)
+    used = built.columns.names or ()
     attributes = count(len(used), "numeric node attribute")
     notice = f"{path}: {attributes} used as features ({listed(used)})."
-    return edges, FeatureRows(table, None, matrix, became, (notice, *told))
+    told = (notice, *built.notices)
+    return edges, FeatureRows(table, None, built.matrix, built.columns, told, gaps=built.gaps)
 
 
 def _doubtful_first_row(

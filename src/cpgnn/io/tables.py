@@ -19,7 +19,7 @@ from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff
 from cpgnn.io.files import StrPath, all_bytes, arrow_source, opened, wrong
 from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS
 from cpgnn.io.parquet import is_parquet, plain_types, read_parquet
-from cpgnn.io.problems import MOST, RowsError
+from cpgnn.problems import MOST, RowsError
 
 TextColumns = Callable[[tuple[str, ...] | None], set[int]]
 """Given the header, the columns that are text whatever stands in them."""

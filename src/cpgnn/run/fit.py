@@ -114,14 +114,6 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
         )
         raise must_be("The labels", "name at least two classes", got, hint)
     if loaded.split is None:
-        if counts.min() < 2:
-            rare = names[int(counts.argmin())]
-            raise must_be(
-                "Every class",
-                "have at least two labelled nodes, one to train and one to validate",
-                f"{counts.min()} of class {rare!r}",
-                "Label more nodes of it, or leave it out.",
-            )
         return stratified_split(labels, validation=validation, test=test, seed=seed)
     part = np.where(labels < 0, "none", np.where(loaded.split == "", "train", loaded.split))
     train, val, held_out = (np.flatnonzero(part == name) for name in ("train", "val", "test"))

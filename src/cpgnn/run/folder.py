@@ -30,6 +30,7 @@ from cpgnn.io import (
     write_graph,
     write_table,
 )
+from cpgnn.presence import CONFIG, check_run_folder
 from cpgnn.report.contents import gather
 from cpgnn.report.page import render
 from cpgnn.run.fit import train_run
@@ -39,7 +40,7 @@ from cpgnn.run.records import ConfigRecord, MetricsRecord, VersionRecord
 from cpgnn.run.run import Run
 from cpgnn.splits import Split
 
-CONFIG, GRAPH, MODEL = "config.json", "graph.npz", "model"
+GRAPH, MODEL = "graph.npz", "model"
 PREDICTIONS = "predictions.parquet"
 METRICS, HISTORY, REPORT = "metrics.json", "history.csv", "report.html"
 
@@ -89,9 +90,7 @@ def load_run(folder: Path | str) -> Run:
     A run on a part of a larger graph (`cpgnn spark fit`) has no graph: predicting needs one.
     """
     folder = Path(folder)
-    if not (folder / CONFIG).is_file():
-        got = "one without config.json" if folder.is_dir() else "no folder"
-        raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", got)
+    check_run_folder(folder)
     written = read_record(VersionRecord, folder / CONFIG).cpgnn_version
     try:
         return _opened(folder)

@@ -67,11 +67,15 @@ class Adjacency:
     def weighted(self) -> bool:
         return "weight" in self.edges.columns
 
-    def times(self, values: DataFrame) -> DataFrame:
-        """A V for V = `values` (id and one column each); a node without edges has no row."""
+    def times(self, values: DataFrame, *, by_weight: bool = True) -> DataFrame:
+        """A V for V = `values` (id and one column each); a node without edges has no row.
+
+        Not by weight, every edge counts once.
+        """
         columns = [name for name in values.columns if name != "id"]
         met = self._joined(values.hint("merge"), "inner")
-        weight = F.col("weight").cast("double") if self.weighted else F.lit(1.0)
+        weighed = self.weighted and by_weight
+        weight = F.col("weight").cast("double") if weighed else F.lit(1.0)
         sums = [F.sum(weight * F.col(name)).alias(name) for name in columns]
         return met.groupBy(F.col("target").alias("id")).agg(*sums)
 

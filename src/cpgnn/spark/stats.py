@@ -27,6 +27,9 @@ def stats(given: Given, *, unlabelled: str | None = None) -> Stats:
     num_edges = A.everything().count() // 2
     loops = tables.edges.where("source = target").select(F.col("source").alias("id")).distinct()
     class_names, sizes = _classes(tables, given.names)
+    class_edges = numbers = _class_edges(A, tables, class_names)
+    if tables.weighted:
+        numbers = _class_edges(A, tables, class_names, by_weight=False)
     found = Stats(
         nodes=int(degrees[:, 1].sum()),
         edges=num_edges,
@@ -36,7 +39,8 @@ def stats(given: Given, *, unlabelled: str | None = None) -> Stats:
         degrees=degrees,
         class_names=class_names,
         class_sizes=sizes,
-        class_edges=_class_edges(A, tables, class_names),
+        class_edges=class_edges,
+        class_edge_numbers=numbers,
         class_loops=_per_class(tables, class_names, loops),
     )
     A.release()
@@ -63,7 +67,9 @@ def _classes(tables: Tables, names: Names) -> tuple[tuple[str, ...], np.ndarray]
     return classes, sizes
 
 
-def _class_edges(A: Adjacency, tables: Tables, classes: tuple[str, ...]) -> np.ndarray:
+def _class_edges(
+    A: Adjacency, tables: Tables, classes: tuple[str, ...], *, by_weight: bool = True
+) -> np.ndarray:
     c = len(classes)
     if tables.labels is None or not c:
         return np.zeros((c, c))
@@ -73,7 +79,8 @@ def _class_edges(A: Adjacency, tables: Tables, classes: tuple[str, ...]) -> np.n
         "id", *(h.alias(b) for h, b in zip(hot, columns, strict=True)), "label"
     )
     Y = kept(Y.repartition(A.partitions, "id"))
-    met = A.times(Y.select("id", *columns)).join(Y.select("id", "label"), "id")
+    sums = A.times(Y.select("id", *columns), by_weight=by_weight)
+    met = sums.join(Y.select("id", "label"), "id")
     rows = met.groupBy("label").agg(*(F.sum(b).alias(b) for b in columns)).collect()
     C = np.zeros((c, c))
     for row in rows:

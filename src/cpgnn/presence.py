@@ -1,0 +1,36 @@
+"""Are the files there? Asked by commands before anything slow is imported."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cpgnn.errors import InputError, must_be
+from cpgnn.problems import Problems
+
+StrPath = str | os.PathLike[str]
+CONFIG = "config.json"
+
+
+def no_such_file(path: StrPath) -> InputError:
+    error = InputError(f"{path}: No such file. Check the name.")
+    error.file = str(path)
+    return error
+
+
+def check_files(*paths: StrPath | None) -> None:
+    """Raises, once for all, about those that do not exist; addresses of databases are skipped."""
+    problems = Problems()
+    for path in dict.fromkeys(paths):
+        with problems.noted():
+            if path is not None and "://" not in str(path) and not Path(path).exists():
+                raise no_such_file(path)
+    problems.stop()
+
+
+def check_run_folder(folder: StrPath) -> None:
+    """Raises unless this is a folder that a fit may have written."""
+    folder = Path(folder)
+    if not (folder / CONFIG).is_file():
+        got = f"one without {CONFIG}" if folder.is_dir() else "no folder"
+        raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", got)
