@@ -11,7 +11,7 @@ LAYERS = (
     "cpgnn.problems",
     "cpgnn.presence",
     "cpgnn.engine.text cpgnn.engine.fields cpgnn.engine.arrays cpgnn.formatting cpgnn.relations",
-    "cpgnn.engine.frames cpgnn.report.notebook cpgnn.edge_types cpgnn.kinds",
+    "cpgnn.engine.frames cpgnn.report.notebook cpgnn.edge_types cpgnn.kinds cpgnn.mixed",
     "cpgnn.engine.sparse",
     "cpgnn.interchange",
     "cpgnn.engine.views",

@@ -47,6 +47,7 @@ from cpgnn.engine.frames import (
 )
 from cpgnn.errors import must_be, notify, wrong_value
 from cpgnn.kinds import Kinds, as_kinds
+from cpgnn.mixed import Mixed
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -84,6 +85,8 @@ class Graph:
     """Edges that mean different things or have a direction; empty: A is all there is to say."""
     kinds: Kinds | None = None
     """What every node is, where there are several kinds of them."""
+    mixed: Mixed | None = None
+    """Which cells and columns of X stand for gaps and categories; None: X is numbers only."""
 
     def __post_init__(self) -> None:
         n, c, X, names = self.num_nodes, self.num_classes, self.features, self.feature_names
@@ -110,6 +113,8 @@ class Graph:
         check_types(self.edge_types, n)
         if self.kinds is not None:
             self.kinds.check(self.labels)
+        if self.mixed is not None:
+            self.mixed.check(n, F)
 
     def __repr__(self) -> str:
         return (
@@ -154,9 +159,7 @@ class Graph:
 
         A graph without types has one, `edges`.
         """
-        make = lambda: relations_of(self.adjacency, self.edge_types)  # noqa: E731
-        found: tuple[Relation, ...] = self.once(("relations",), make)
-        return found
+        return self.once(("relations",), lambda: relations_of(self.adjacency, self.edge_types))
 
     @cached_property
     def predicted(self) -> np.ndarray:
@@ -204,9 +207,10 @@ class Graph:
         Without names of their own, they keep the old ones if their number is the same.
         """
         X = as_features(features)
-        same = X is not None and X.shape[1] == self.num_features
-        names = self.feature_names if names is None and same else names
-        return replace(self, features=X, feature_names=None if names is None else tuple(names))
+        same = names is None and X is not None and X.shape[1] == self.num_features
+        names = self.feature_names if same else names
+        named = None if names is None else tuple(names)
+        return replace(self, features=X, feature_names=named, mixed=self.mixed if same else None)
 
     def with_labels(self, labels: Any, class_names: Sequence[Hashable] | None = None) -> Graph:
         """The same graph with other labels: class indices with `class_names`, else values.
@@ -227,6 +231,11 @@ class Graph:
         if isinstance(kinds, pd.Series):
             kinds = by_node(kinds, self.node_ids)
         return replace(self, kinds=as_kinds(kinds, self.num_nodes, described))
+
+    def noting(self, notice: str) -> Graph:
+        """The same graph with a further notice, which is also a warning."""
+        notify(notice)
+        return replace(self, notices=(*self.notices, notice))
 
     def positions(self, ids: Any) -> np.ndarray:
         """Positions of the nodes with these ids; an unknown id is an error that names it."""
@@ -369,26 +378,17 @@ class Graph:
         parts = interchange.networkx_parts(graph, label, weight, features, relation, directed)
         made = cls.from_edges(**parts)
         if label is not None and (made.labels < 0).all():
-            notice = f"No node has the attribute {label!r}, so no label is known."
-            notify(notice)
-            made = replace(made, notices=(*made.notices, notice))
+            made = made.noting(f"No node has the attribute {label!r}, so no label is known.")
         kinds = [graph.nodes[node].get("kind") for node in graph.nodes]
         return made.with_kinds(kinds) if kinds and all(kinds) else made
 
     @classmethod
     def from_pyg(cls, data: Data | HeteroData, *, directed: Directed = False) -> Graph:
-        """A graph from a PyG `Data`: edge_index, x, y (-1 = unknown), edge_weight.
-
-        A `HeteroData` brings types of edges and kinds of nodes along.
-        """
+        """A graph from PyG: `Data` (edge_index, x, y: -1 unknown, edge_weight) or `HeteroData`."""
         if hasattr(data, "node_types"):
             return interchange.from_hetero(cls.from_edges, data, directed)
         graph, repeated, weighted = interchange.from_data(cls.from_scipy, data, directed)
-        if repeated:
-            notice = repeated_rows(repeated, weighted=weighted)
-            notify(notice)
-            graph = replace(graph, notices=(*graph.notices, notice))
-        return graph
+        return graph.noting(repeated_rows(repeated, weighted=weighted)) if repeated else graph
 
     def to_pyg(self) -> Data | HeteroData:
         """A PyG `Data` with both directions of every undirected edge; `HeteroData` where there are

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_json_there_and_back(put):
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": 3},
+        {"format": 4},
         {"readings": [None]},
         {"names": ["age"]},
         {"names": [1, 2, 3]},
@@ -56,9 +57,13 @@ def test_gaps_need_the_medians_of_the_first(put):
     edges = put("e.csv", EDGES)
     first = read_graph(edges, features=put("f.csv", FIRST), one_hot=True)
     gaps = put("g.csv", "id,colour,height,age\nd,green,9,\na,red,5,\nb,blue,6,\n")
+    bare = replace(first.columns, medians=None)
     with pytest.raises(InputError, match="with_medians_of"):
-        read_graph(edges, features=gaps, impute="median", like=first.columns)
-    columns = first.columns.with_medians_of(first.graph.features)
+        read_graph(edges, features=gaps, impute="median", like=bare)
+    with pytest.raises(InputError, match=r"line 2: .*'age'.*Got a missing value, the first of 3"):
+        read_graph(edges, features=gaps, like=bare)
+    columns = bare.with_medians_of(first.graph.features)
+    assert columns == first.columns
     again = read_graph(edges, features=gaps, impute="median", like=columns)
     assert again.graph.features[:, 0].tolist() == [3, 3, 3, 3]
     assert again.graph.features[2].tolist() == [3, 6.5, 0, 0, 0], "c has no row"

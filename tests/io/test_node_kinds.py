@@ -8,6 +8,7 @@ import pytest
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import InputError
 from cpgnn.io import read_graph
+from cpgnn.mixed import native_table
 
 EDGES = "source,target,type\na,x,uses\nb,x,uses\nb,y,uses\na,b,pays\n"
 
@@ -35,15 +36,8 @@ def test_a_column_in_the_features(write):
     assert graph.feature_names == ("age", "os")
     assert graph.predicted.tolist() == [kinds(graph)[i] == "account" for i in graph.node_ids]
     age = dict(zip(graph.node_ids, graph.features[:, 0].tolist(), strict=True))
-    assert age == {"a": 30, "b": 40, "x": 35, "y": 35}  # what devices have not is no gap
-
-
-def test_a_gap_within_a_kind_is_still_one(write):
-    edges = write("edges.csv", EDGES)
-    labels = write("labels.csv", "id,label\na,good\nb,bad\n")
-    rows = "id,kind,age,os\na,account,30,\nb,account,,\nx,device,,1\ny,device,,0\n"
-    with pytest.raises(InputError, match="line 3"):
-        read_graph(edges, labels, write("features.csv", rows))
+    assert age == {"a": 30, "b": 40, "x": 35, "y": 35}
+    assert np.isnan(native_table(graph).values[graph.positions(["x", "y"]), 0]).all()
 
 
 def test_a_kind_without_features(write):
@@ -92,11 +86,12 @@ def test_a_bipartite_graph_without_features(write):
     assert read_graph(edges, both).graph.kinds is None
 
 
-def test_an_ordinary_missing_row_is_still_an_error(write):
+def test_an_ordinary_missing_row_shows_no_kind(write):
     edges = write("edges.csv", "source,target\na,b\nb,c\nc,a\n")
     labels = write("labels.csv", "id,label\na,x\nb,y\n")
-    with pytest.raises(InputError, match="Every node must have features"):
-        read_graph(edges, labels, write("features.csv", "id,f\na,1\nb,2\n"))
+    graph = read_graph(edges, labels, write("features.csv", "id,f\na,1\nb,2\n")).graph
+    assert graph.kinds is None
+    assert any("1 node without a row got the median" in n for n in graph.notices)
 
 
 def test_a_column_that_is_merely_called_kind_stays_a_feature(write):

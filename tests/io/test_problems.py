@@ -7,7 +7,7 @@ import re
 import pytest
 
 from cpgnn.errors import InputError
-from cpgnn.io import read_graph
+from cpgnn.io import FeatureColumns, read_graph
 
 EDGES = "a,b\nb,c\nc,a\n"
 
@@ -25,7 +25,7 @@ def announced(error: InputError) -> int:
 def test_all_files_at_once(put):
     edges = put("e.csv", "source,target,weight\na,b,1\nb,c,-1\n,c,2\nc,a,inf\n")
     labels = put("l.csv", "id,label,split\na,x,train\nb,y,dev\na,y,test\n")
-    features = put("f.csv", "id,f,g,h\na,1,,red\nb,2,,red\nc,,3,blue\nb,1,1,blue\n")
+    features = put("f.csv", "id,f,g,h\na,1,inf,1\nb,2,1,2\nc,-inf,3,red\nb,1,1,3\n")
     with pytest.raises(InputError) as caught:
         read_graph(edges, labels, features)
     told = lines_of(caught.value)
@@ -41,7 +41,7 @@ def test_missing_cells_are_counted_by_column(put):
     edges = put("e.csv", EDGES)
     features = put("f.csv", "id,f,g\na,1,\nb,2,\nc,,3\n")
     with pytest.raises(InputError) as caught:
-        read_graph(edges, features=features)
+        read_graph(edges, features=features, like=FeatureColumns.numeric(("f", "g"), 2))
     assert [re.sub(r".*(line \d).*Got (.*?)\. .*", r"\1: \2", line)
             for line in lines_of(caught.value)] == [
         "line 2: a missing value, the first of 2 in this column",

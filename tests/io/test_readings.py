@@ -130,9 +130,8 @@ def test_one_cell_among_many_that_does_not_fit_is_named(put, one_hot):
 
 def test_errors_of_spreadsheets_are_missing(put):
     content = table(["1,5", "#DIV/0!", "#N/A"], ["1", "2", "#REF!"], names="x y")
-    with pytest.raises(InputError, match=r"line 3: .*column 'x'.*Got '#DIV/0!'.*impute='median'"):
-        read(put, content)
-    loaded = read(put, content, impute="median")
+    loaded = read(put, content)
+    assert loaded.graph.mixed.gaps.toarray().tolist() == [[0, 0], [1, 0], [1, 1]]
     assert loaded.graph.features.tolist() == [[1.5, 1], [1.5, 2], [1.5, 1.5]]
     notices = "\n".join(loaded.graph.notices)
     assert "2 cells hold a spreadsheet error in column 'x' ('#DIV/0!', '#N/A')" in notices
@@ -148,8 +147,8 @@ def test_a_value_for_every_row_is_never_a_category(put):
     again = read(put, later, "later.csv", like=loaded.columns)
     assert again.graph.features.tolist() == [[3, 0, 1], [3, 0, 1]]
     assert "Dan" not in "\n".join(again.graph.notices)
-    with pytest.raises(InputError, match=r"Every row has a different value, so use ignore='name'"):
-        read(put, table(["Ann", "Bob", "Cid"], ["1", "2", "4"], names="name x"))
+    plain = read(put, table(["Ann", "Bob", "Cid"], ["1", "2", "4"], names="name x"))
+    assert plain.graph.feature_names == ("x",)
     with pytest.raises(
         InputError, match=r"must have a column of numbers or categories\. Got 'name'"
     ):
@@ -202,7 +201,5 @@ def test_weights_in_another_dress(put):
 
 def test_what_is_text_stays_text(put):
     cells = ["red", "2 doors", "red", "9 to 5", "n/a", "red"]
-    with pytest.raises(InputError, match=r"must be a number\. Got 'red'.*one_hot=True"):
-        read(put, table(cells))
-    loaded = read(put, table(cells), one_hot=True, impute="median")
+    loaded = read(put, table(cells))
     assert loaded.graph.feature_names == ("x=2 doors", "x=9 to 5", "x=red")

@@ -78,7 +78,7 @@ def first(word: str):
         ("left_child", first("0"), "do not form a tree"),
         ("left_child", first("-7"), "tree|add up"),
         ("leaf_value", first("inf"), "not a number"),
-        ("leaf_value", first("1e+31"), "too large"),
+        ("leaf_value", first("1e+20"), "too large"),
         ("leaf_count", first("0"), "lie in"),
         ("internal_count", first("7"), "do not add up"),
         ("cat_boundaries", lambda _: "0 4", "does not fit the categories"),

@@ -199,15 +199,10 @@ def check_loaded(
     *,
     compare: bool = True,
     positive: str | None = None,
-    filled: bool = True,
     seed: int = 0,
     begin: Begin | None = None,
 ) -> CheckReport:
-    """`check` of a graph as its files describe it, with the split that they name.
-
-    filled: missing features were filled because somebody asked for it; otherwise they are a
-        problem, since `cpgnn fit` refuses them.
-    """
+    """`check` of a graph as its files describe it, with the split that they name."""
     from cpgnn.run.fit import choose_split
 
     split = None
@@ -222,8 +217,7 @@ def check_loaded(
         seed=seed,
         begin=begin,
     )
-    gaps = () if filled else missing_features(loaded)
-    return replace(report, findings=worst_first([*gaps, *report.findings]))
+    return replace(report, findings=worst_first([*missing_features(loaded), *report.findings]))
 
 
 def _border(graph: Graph, seed: int) -> Split | None:

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 from cpgnn.check.finding import Finding, named
 from cpgnn.engine.text import count, listed, some
-from cpgnn.errors import advise
 from cpgnn.graph import Graph
 
 if TYPE_CHECKING:
@@ -42,11 +41,11 @@ def missing_features(loaded: LoadedGraph) -> Iterator[Finding]:
     if nodes:
         said.append(f"{count(nodes, 'node has', 'nodes have')} no row")
     yield Finding(
-        "problem",
+        "note",
         "missing-features",
         "Some features are missing",
-        f"{'; '.join(said)}. 'cpgnn fit' stops there; this check filled them with medians.",
-        advise("Fill them, or use {}.", impute="median"),
+        f"{'; '.join(said)}. Boosted trees read them as missing, networks as the median.",
+        "Fill in what you know.",
         cells + nodes,
         named(loaded.graph, bare) if nodes else (),
     )

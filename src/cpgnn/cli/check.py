@@ -73,7 +73,7 @@ def check(
         features,
         unlabelled,
         strict_ids,
-        impute or "median",
+        impute,
         one_hot,
         keep_rows=True,
         columns=columns,
@@ -85,7 +85,6 @@ def check(
             loaded,
             compare=compare,
             positive=positive,
-            filled=impute is not None,
             seed=seed,
             begin=begin,
         )

@@ -34,9 +34,12 @@ StrictIds = Annotated[
     bool, typer.Option("--strict-ids", help="Reject ids that do not occur in the edges.")
 ]
 Impute = Annotated[
-    Literal["median"] | None, typer.Option(help="Fill missing feature values with the median.")
+    Literal["median"] | None,
+    typer.Option(help="Give trees, too, the median where a feature value is missing."),
 ]
-OneHot = Annotated[bool, typer.Option("--one-hot", help="Turn text columns into 0/1 columns.")]
+OneHot = Annotated[
+    bool, typer.Option("--one-hot", help="Give trees, too, 0/1 columns instead of categories.")
+]
 Source = Annotated[str | None, typer.Option(help="Column of the edges: where each begins.")]
 Target = Annotated[str | None, typer.Option(help="Column of the edges: where each ends.")]
 Weight = Annotated[str | None, typer.Option(help="Column of the edges: how much each counts.")]

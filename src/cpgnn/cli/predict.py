@@ -97,7 +97,7 @@ def predict(
         )
         graph = loaded.graph
         if own is not None:
-            medians = like.medians if like is not None and impute else None
+            medians = None if like is None else like.medians
             more = extended(own, graph, described=loaded.described, medians=medians)
             for notice in more.notices:
                 print(f"Note: {notice}", file=sys.stderr)

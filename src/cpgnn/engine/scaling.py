@@ -28,7 +28,10 @@ class FeatureScaler:
 
     @classmethod
     def fit(cls, graph: Graph, kind: Scaling = "auto") -> FeatureScaler:
-        """ "auto": rows if every entry is ≥ 0 and the matrix is sparse, else standard."""
+        """ "auto": rows if every entry is ≥ 0 and the matrix is sparse, else standard.
+
+        A table with categories is standardised, however many 0/1 columns they have.
+        """
         X: Any = graph.features
         F = graph.num_features
         if X is None or kind == "none":
@@ -36,7 +39,8 @@ class FeatureScaler:
         if graph.kinds is not None:  # rows of nodes without features would count as zeros
             X = X[graph.kinds.has_features]
         sparse = sp.issparse(X)
-        if kind == "rows" or (kind == "auto" and sparse and (X.data >= 0).all()):
+        counts = sparse and graph.mixed is None and bool((X.data >= 0).all())
+        if kind == "rows" or (kind == "auto" and sparse and counts):
             return cls("rows", F)
         # In float64: in float32 the rounding of E[x²] - mean² would pass for a deviation.
         X = X.astype(np.float64) if sparse else X

@@ -91,4 +91,5 @@ def in_order(graph: Graph, wanted: Sequence[str] | None) -> Graph:
         return graph
     X: Any = graph.features
     order, _ = match_names(wanted, given)
-    return replace(graph, features=X[:, order], feature_names=tuple(wanted))
+    mixed = None if graph.mixed is None else graph.mixed.reordered(order)
+    return replace(graph, features=X[:, order], feature_names=tuple(wanted), mixed=mixed)

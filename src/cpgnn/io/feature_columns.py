@@ -13,9 +13,11 @@ from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import listed
 from cpgnn.io.readings import Reading
 from cpgnn.io.tables import TableFile
+from cpgnn.mixed import Category
 
-FORMAT = 2
-"""Goes up when an older version could not read what `as_dict` returns: 2 has readings."""
+FORMAT = 3
+"""Goes up when an older version could not read what `as_dict` returns: 2 has readings, 3 has
+categories that are more than their 0/1 columns."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,14 @@ class FeatureColumns:
     categories: tuple[tuple[str, ...] | None, ...]
     """The values of each text column; None for a numeric one, none for one that is not used."""
     medians: tuple[float, ...] | None = None
-    """What fills a gap in each column of the matrix; None where nothing was to be filled."""
+    """What fills a gap in each column of the matrix; None where they are not known."""
     impute: bool = False
-    """Whether gaps are filled unless somebody says otherwise."""
+    """Whether a filled gap is a number like any other; otherwise trees see that it is missing."""
     readings: tuple[Reading | None, ...] = ()
     """How each column of numbers in other formats is read; None for the others, () if there are
     none."""
+    one_hot: bool = True
+    """Whether 0/1 columns are numbers like any others; otherwise trees see the category."""
 
     @classmethod
     def numeric(cls, names: Sequence[str] | None, width: int) -> FeatureColumns:
@@ -57,6 +61,17 @@ class FeatureColumns:
         numeric = sum(values is None for values in self.categories)
         coded = sum(len(values or ()) for values in self.categories)
         return np.arange(numeric + coded) >= numeric
+
+    @property
+    def groups(self) -> tuple[Category, ...]:
+        """The text columns that trees see as categories, and where they are in the matrix."""
+        found, start = [], int((~self.is_category).sum())
+        names = self.names or tuple(f"column {i}" for i in range(1, len(self.categories) + 1))
+        for name, values in zip(names, self.categories, strict=True):
+            if values and not self.one_hot:
+                found.append(Category(name, start, values))
+            start += len(values or ())
+        return tuple(found)
 
     def reading(self, i: int) -> Reading | None:
         return self.readings[i] if self.readings else None
@@ -98,12 +113,14 @@ class FeatureColumns:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it."""
         values: dict[str, Any] = {
-            "format": FORMAT if self.readings else 1,
+            "format": FORMAT if not self.one_hot else 2 if self.readings else 1,
             "names": None if self.names is None else list(self.names),
             "categories": [None if v is None else list(v) for v in self.categories],
             "medians": None if self.medians is None else list(self.medians),
             "impute": self.impute,
         }
+        if not self.one_hot:
+            values["one_hot"] = False
         if self.readings:
             values["readings"] = [None if r is None else asdict(r) for r in self.readings]
         return values
@@ -120,6 +137,7 @@ class FeatureColumns:
             None if medians is None else tuple(float(value) for value in medians),
             bool(values["impute"]),
             tuple(None if r is None else Reading(**r) for r in values.get("readings", ())),
+            bool(values.get("one_hot", True)),
         )
         if columns.names is not None and len(columns.names) != len(columns.categories):
             raise ValueError("one name per column is needed")

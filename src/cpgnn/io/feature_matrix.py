@@ -1,7 +1,11 @@
-"""The columns of a feature table as one float32 matrix: categories found or known, gaps filled."""
+"""The columns of a feature table as one float32 matrix: categories found or known, gaps filled.
+
+What was filled, and which columns are one category, is kept beside it (`Mixed`).
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,6 +21,7 @@ from cpgnn.io.feature_columns import FeatureColumns, unique
 from cpgnn.io.headers import is_number
 from cpgnn.io.readings import Decimal, Reading, find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, as_array, known_cells
+from cpgnn.mixed import Mixed
 from cpgnn.problems import MOST, Problems
 
 Impute = Literal["median"] | None
@@ -36,6 +41,8 @@ class Built:
     notices: tuple[str, ...]
     gaps: dict[str, int]
     """How many cells were filled, by column, where any were."""
+    mixed: Mixed | None
+    """Which cells and columns of the matrix stand for gaps and categories."""
 
 
 def build_matrix(
@@ -73,23 +80,24 @@ def build_matrix(
                 numeric[place] = plain
     readings = {place: columns.reading(j) for j, place in enumerate(places)}
     notices += reading_notices(file, {i: reading for i, reading in readings.items() if reading})
-    filled: dict[int, int] = {}
     with problems.noted():
-        dense, medians, filled = _numbers(file, numeric, impute, columns.medians)
-    coded, unseen = [], []
+        dense, empty, medians = _numbers(file, numeric, like)
+    coded, unseen, without = [], [], {}
     for place, categories in text.items():
         if not categories:  # as many values as rows when the model was fitted
             continue
-        with problems.noted():
-            hot, filled[place], notice = _one_hot(file, place, categories, impute)
-            coded.append(hot)
-            unseen += notice
+        hot, without[place], notice = _one_hot(file, place, categories)
+        coded.append(hot)
+        unseen += notice
     problems.stop()
     width = sum(hot.shape[1] for hot in coded)
-    if impute:
-        medians = np.concatenate([medians, np.zeros(width, dtype=np.float32)])
-        columns = replace(columns, medians=tuple(medians.tolist()), impute=True)
-    notices += [*_say_filled(file, filled), *unseen]
+    if like is None:
+        every = (*medians.tolist(), *[0.0] * width)
+        columns = replace(columns, medians=every, impute=bool(impute), one_hot=one_hot)
+    filled = dict(zip(numeric, empty.sum(axis=0).tolist(), strict=True)) | without
+    notices += [*_say_filled(file, filled, seen=not impute), *unseen]
+    gaps = sp.csr_array(np.zeros_like(empty) if impute else empty)
+    gaps.resize((len(dense), dense.shape[1] + width))
     if width < SPARSE_FROM:
         matrix: Any = np.hstack([dense, *(hot.toarray() for hot in coded)]) if coded else dense
     else:
@@ -97,8 +105,8 @@ def build_matrix(
     if not matrix.shape[1]:
         must, got = "have a column of numbers or categories", listed((file.header or ())[1:])
         raise file.wrong("Features", must, got or "none")
-    gaps = {file.column(place): number for place, number in filled.items() if number}
-    return Built(matrix, columns, tuple(notices), gaps)
+    counts = {file.column(place): number for place, number in filled.items() if number}
+    return Built(matrix, columns, tuple(notices), counts, Mixed.of(gaps, columns.groups))
 
 
 def _found(
@@ -117,7 +125,11 @@ def _found(
     for i, column in enumerate(file.table.columns[1:], start=1):
         values: tuple[str, ...] | None = None
         reading = None
-        if not pa.types.is_floating(column.type) and _plain_numbers(column) is None:
+        plain = _plain_numbers(column)
+        if plain is not None and len(plain) and np.isnan(plain).all():
+            notices.append(f"{file.path}: column {file.column(i)} is empty, so it is not used.")
+            values = ()
+        elif plain is None:
             values = ()
             with problems.noted():
                 reading = find_reading(file, i, decimal)
@@ -133,18 +145,22 @@ def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> t
     """The values of a text column; none, with a notice, if every row has its own."""
     known = as_array(known_cells(file.table.column(i))).drop_null()
     values = sorted(pc.unique(known).to_pylist())
-    names_rows = 1 < len(values) == len(known)
-    if not one_hot:
-        hint = advise("Remove the column, or use {}.", one_hot=True)
-        if names_rows and file.header and not any(map(is_number, values)):
-            hint = advise("Every row has a different value, so use {}.", ignore=file.header[i])
-        raise _not_a_number(file, i, hint)
-    if names_rows:
+    numbers = sum(is_number(re.sub(r"[\s%€$£]", "", value)) for value in values)
+    if not one_hot and 2 * numbers > len(values):  # a slip among numbers, not a category
+        raise _not_a_number(file, i, advise("Correct it, or use {}.", one_hot=True))
+    if 1 < len(values) == len(known):
         notices.append(
             f"{file.path}: column {file.column(i)} is not used: every row has a different "
             "value, which says nothing about other nodes."
         )
         return ()
+    if len(values) > MAX_CATEGORIES and not one_hot:
+        counts = sorted(known.value_counts().to_pylist(), key=lambda v: (-v["counts"], v["values"]))
+        notices.append(
+            f"{file.path}: of the {len(values):,} different values of column {file.column(i)} the "
+            f"{MAX_CATEGORIES:,} most frequent are used."
+        )
+        return tuple(sorted(value["values"] for value in counts[:MAX_CATEGORIES]))
     if len(values) > MAX_CATEGORIES:
         must = f"have at most {MAX_CATEGORIES:,} different values for one-hot columns"
         what, advice = f"Text column {file.column(i)}", "Remove it or group its values first."
@@ -163,15 +179,12 @@ def _plain_numbers(column: pa.ChunkedArray) -> np.ndarray | None:
 
 
 def _numbers(
-    file: TableFile,
-    columns: dict[int, np.ndarray],
-    impute: Impute,
-    known: tuple[float, ...] | None,
-) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
-    """Numeric columns without gaps, the median of each, and how many gaps each had."""
+    file: TableFile, columns: dict[int, np.ndarray], like: FeatureColumns | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numeric columns with their gaps filled, where those were, and the median of each."""
     dense = np.empty((file.table.num_rows, len(columns)), dtype=np.float32)
     medians = np.zeros(len(columns), dtype=np.float32)
-    filled = {}
+    empty = np.zeros(dense.shape, dtype=bool)
     problems = Problems()
     for j, (place, numbers) in enumerate(columns.items()):
         values = dense[:, j]
@@ -181,19 +194,15 @@ def _numbers(
             _check_finite(file, place, values)
         gaps = np.isnan(values)
         with problems.noted():
-            if len(gaps) and gaps.all() and known is None:
-                what, hint = f"Column {file.column(place)}", _leave_out(file, place)
-                raise file.wrong(what, "have a value", "none", hint)
-            if impute is None and gaps.any():
+            if like is not None and like.medians is not None:
+                medians[j] = like.medians[j]
+            elif like is not None and gaps.any():
                 raise _gap(file, place, gaps)
-            if known is not None:
-                medians[j] = known[j]
-            elif impute:
+            elif not gaps.all():
                 medians[j] = np.median(values[~gaps])
-        values[gaps] = medians[j]
-        filled[place] = int(gaps.sum())
+        values[gaps], empty[:, j] = medians[j], gaps
     problems.stop()
-    return dense, medians, filled
+    return dense, empty, medians
 
 
 def _check_finite(file: TableFile, i: int, values: np.ndarray) -> None:
@@ -205,12 +214,10 @@ def _check_finite(file: TableFile, i: int, values: np.ndarray) -> None:
 
 
 def _one_hot(
-    file: TableFile, i: int, categories: tuple[str, ...], impute: Impute
+    file: TableFile, i: int, categories: tuple[str, ...]
 ) -> tuple[sp.csr_array, int, list[str]]:
-    """One column for each category; a missing cell, where allowed, and an unknown one have none."""
+    """One column for each category; a missing cell and an unknown one have none."""
     values = as_array(known_cells(file.table.column(i)))
-    if impute is None and values.null_count:
-        raise _gap(file, i, pc.is_null(values).to_numpy(zero_copy_only=False))
     codes = pc.index_in(values, value_set=pa.array(categories, pa.string()), skip_nulls=True)
     rows = np.flatnonzero(pc.is_valid(codes).to_numpy(zero_copy_only=False))
     ones, where = np.ones(len(rows), dtype=np.float32), (rows, codes.drop_null().to_numpy())
@@ -227,7 +234,7 @@ def _one_hot(
     return hot, values.null_count, notices
 
 
-def _say_filled(file: TableFile, filled: dict[int, int]) -> list[str]:
+def _say_filled(file: TableFile, filled: dict[int, int], *, seen: bool) -> list[str]:
     gaps = {place: number for place, number in filled.items() if number}
     if not gaps:
         return []
@@ -236,7 +243,7 @@ def _say_filled(file: TableFile, filled: dict[int, int]) -> list[str]:
     return [
         f"{file.path}: {count(total, 'missing value')} in {count(len(gaps), 'column')} "
         f"({named}{', …' if len(gaps) > 5 else ''}) {'was' if total == 1 else 'were'} filled: "
-        "medians for numbers, no category for text."
+        f"medians for numbers, no category for text.{' Trees see the gaps.' if seen else ''}"
     ]
 
 
@@ -254,10 +261,6 @@ def _gap(file: TableFile, i: int, gaps: np.ndarray) -> InputError:
     error = file.wrong(_feature(file, i), "be a number", got, hint, row=row)
     error.affected = number
     return error
-
-
-def _leave_out(file: TableFile, i: int) -> str:
-    return advise("Use {}.", ignore=file.header[i]) if file.header else "Remove the column."
 
 
 def _not_a_number(file: TableFile, i: int, hint: str) -> InputError:

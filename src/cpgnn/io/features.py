@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
@@ -22,8 +21,9 @@ from cpgnn.io.feature_matrix import Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.parquet import is_parquet
-from cpgnn.io.tables import TableFile, as_array, known_cells, read_table
+from cpgnn.io.tables import TableFile, read_table
 from cpgnn.io.word_columns import take_kinds
+from cpgnn.mixed import Mixed
 from cpgnn.problems import Problems
 
 
@@ -43,6 +43,8 @@ class FeatureRows:
     """What the node of each row is, by name; None where the file does not say."""
     gaps: dict[str, int] = field(default_factory=dict)
     """How many cells were filled, by column."""
+    mixed: Mixed | None = None
+    """Which cells and columns of the matrix stand for gaps and categories."""
 
 
 def read_features(
@@ -54,7 +56,7 @@ def read_features(
     columns: Columns | None = None,
     labelled: pa.Array | None = None,
 ) -> FeatureRows:
-    """Features from a table: id, then one numeric column each (text with `one_hot`).
+    """Features from a table: id, then one column each.
 
     `like`: the columns of an earlier file, found here by their names and read as they were there.
     `labelled`: ids of nodes with a label, which are of one kind if there are several.
@@ -73,8 +75,6 @@ def read_features(
     if labelled is not None and file.table.num_columns:
         with_label = pc.is_in(file.table.column(0), value_set=labelled).to_numpy()
     file, kinds = take_kinds(file, chosen, with_label)
-    if kinds is not None:
-        file = without_gaps(file, kinds)
     if file.table.num_columns < 2:
         raise file.wrong_width("Features", "have an id column and at least one more")
     if file.header and chosen.id is None and misplaced(file.header, (ID,)):
@@ -93,26 +93,8 @@ def read_features(
         if plain(name) in LABEL | SPLIT and name in (built.columns.names or file.header or ())
     ]
     told = (*file.notices, *used, *built.notices)
-    return FeatureRows(file, ids, built.matrix, built.columns, told, kinds, built.gaps)
-
-
-def without_gaps(file: TableFile, kinds: np.ndarray) -> TableFile:
-    """Columns that a kind of nodes has not: its empty cells are no gaps, but the usual value."""
-    table = file.table
-    for i in range(1, table.num_columns):
-        cells = table.column(i)
-        is_text = pa.types.is_string(cells.type)
-        known = known_cells(cells) if is_text else cells
-        missing = np.asarray(known.is_null())
-        codes, _ = pd.factorize(kinds, use_na_sentinel=False)
-        has_none = np.bincount(codes, ~missing) == 0
-        if not has_none.any() or has_none.all():
-            continue
-        rest = as_array(known.drop_null())
-        usual = pc.mode(rest)[0]["mode"] if is_text else pc.quantile(rest)[0]
-        filled = pc.if_else(pa.array(has_none[codes]), usual.cast(cells.type), cells)
-        table = table.set_column(i, table.column_names[i], filled)
-    return replace(file, table=table)
+    beside = (kinds, built.gaps, built.mixed)
+    return FeatureRows(file, ids, built.matrix, built.columns, told, *beside)
 
 
 def spread(
@@ -121,35 +103,38 @@ def spread(
     exempt: np.ndarray,
     impute: Impute,
     place_of: Callable[[int], str],
-) -> tuple[Any, list[str]]:
-    """The matrix [n, F] with each row at its node's position, and what to say about it.
+) -> tuple[Any, Mixed | None, list[str]]:
+    """The matrix [n, F] with each row at its node's position, its `Mixed`, and what to say.
 
-    Nodes without a row get the medians, or are an error that says where the node is named; those
-    that are `exempt` [n] get zeros without a word.
+    Nodes without a row get the medians; if they are half or more, they are an error that says
+    where the first of them is named. Those that are `exempt` [n] get zeros without a word.
     """
-    matrix, n = rows.matrix, len(exempt)
+    matrix, mixed, n = rows.matrix, rows.mixed, len(exempt)
     if len(positions) == n and (positions == np.arange(n)).all():
-        return matrix, []
+        return matrix, mixed, []
     without = ~exempt
     without[positions] = False
     number = int(without.sum())
-    if number and impute is None:
+    medians = rows.columns.medians
+    if number and impute is None and (medians is None or 2 * number >= n - exempt.sum()):
         got = f"none for {count(number, 'node')}, {place_of(int(np.argmax(without)))} first"
         hint = advise("Add the rows, or use {}.", impute="median")
         raise rows.file.wrong("Every node", "have features", got, hint)
-    medians = np.zeros(matrix.shape[1], dtype=np.float32)
     notices = []
     if number:
-        assert rows.columns.medians is not None
-        medians = np.array(rows.columns.medians, dtype=np.float32)
         nodes = count(number, "node without a row", "nodes without a row")
         notices = [f"{rows.file.path}: {nodes} got the median of every column."]
-    if not sp.issparse(matrix):
-        full = np.zeros((n, matrix.shape[1]), dtype=np.float32)
-        full[positions] = matrix
-        full[without] = medians
-        return full, notices
-    stacked = sp.vstack([matrix, sp.csr_array(np.stack([0 * medians, medians]))], format="csr")
+    rest = np.zeros((2, matrix.shape[1]), dtype=np.float32)  # for those exempt, and those without
+    rest[1] = 0 if medians is None else medians
     source = matrix.shape[0] + without.astype(np.int64)
     source[positions] = np.arange(len(positions))
-    return sp.csr_array(stacked[source]), notices
+    if sp.issparse(matrix):
+        X: Any = sp.csr_array(sp.vstack([matrix, sp.csr_array(rest)], format="csr")[source])
+    else:
+        X = np.vstack([matrix, rest])[source]
+    if mixed is None:
+        mixed = Mixed(sp.csr_array(matrix.shape, dtype=bool))
+    empty = np.zeros(rest.shape, dtype=bool)
+    empty[1] = impute is None
+    gaps = sp.vstack([mixed.gaps, sp.csr_array(empty)], format="csr")[source]
+    return X, Mixed.of(gaps, mixed.categories), notices

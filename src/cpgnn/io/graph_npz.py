@@ -12,6 +12,10 @@ Types of edges: `edge_type` int [E] into `relation_names`; `relation_directed` b
 `kind_names`; `kind_described` bool [kinds]: which have features. Features may have rows for the
 nodes of the first kind only.
 
+What features were before they were numbers: the missing cells as `gaps` int [2, cells]; categories
+as `category_names`, `category_start` int (their first 0/1 column in the features), and
+`category_sizes` int, which cuts `category_values` into the values of each.
+
 Only what `Graph` cannot notice is checked here; it says the rest, and the file is put before it.
 """
 
@@ -37,6 +41,7 @@ from cpgnn.io.atomic import atomic_write
 from cpgnn.io.files import StrPath, about, wrong
 from cpgnn.io.npz import Arrays, read_npz_arrays
 from cpgnn.kinds import Kinds
+from cpgnn.mixed import Category, Mixed
 
 # -- out ----------------------------------------------------------------------------------------
 
@@ -63,6 +68,13 @@ def write_graph(path: StrPath, graph: Graph) -> None:
         arrays["node_kind"] = graph.kinds.codes
         arrays["kind_described"] = np.array(graph.kinds.described)
         arrays |= _names_out("kind_names", graph.kinds.names)
+    if graph.mixed is not None:
+        found = graph.mixed.categories
+        arrays["gaps"] = np.stack(sp.coo_array(graph.mixed.gaps).coords).astype(np.int64)
+        arrays["category_start"] = np.array([one.start for one in found], dtype=np.int64)
+        arrays["category_sizes"] = np.array([len(one.values) for one in found], dtype=np.int64)
+        arrays |= _names_out("category_names", [one.name for one in found])
+        arrays |= _names_out("category_values", [name for one in found for name in one.values])
     if not graph.node_ids.equals(pd.RangeIndex(graph.num_nodes)):
         arrays |= _names_out("node_ids", graph.node_ids)
     if graph.feature_names is not None:
@@ -110,12 +122,12 @@ def graph_from_arrays(path: Path, arrays: Arrays) -> Graph:
     parts = graph_parts(path, arrays)
     with about(path), warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphNotice)
-        kinds = parts.pop("kinds")
-        return replace(Graph.from_edges(**parts), kinds=kinds)
+        beside = {key: parts.pop(key) for key in ("kinds", "mixed")}
+        return replace(Graph.from_edges(**parts), **beside)
 
 
 def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
-    """The arguments of `Graph.from_edges`, and `kinds`."""
+    """The arguments of `Graph.from_edges`, and `kinds` and `mixed`."""
     edges = _integers(path, arrays, "edge_index", 2)
     if edges.shape[0] != 2:
         raise wrong(path, "'edge_index'", "have the shape [2, edges]", list(edges.shape))
@@ -150,6 +162,7 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
         "self_loops": loops,
         **_types_in(path, arrays, edges.shape[1]),
         "kinds": kinds,
+        "mixed": None if features is None else _mixed_in(path, arrays, features.shape),
     }
 
 
@@ -172,6 +185,36 @@ def _types_in(path: Path, arrays: Arrays, count: int) -> dict[str, Any]:
         "relation": names.astype(str).to_numpy(dtype=object)[codes],
         "directed": [str(name) for name in names[one_way & used]],
     }
+
+
+def _mixed_in(path: Path, arrays: Arrays, shape: tuple[int, int]) -> Mixed | None:
+    """Which cells and columns of the features stand for gaps and categories."""
+    if "gaps" not in arrays:
+        return None
+    gaps = _integers(path, arrays, "gaps", 2)
+    inside = len(gaps) == 2 and all(
+        not row.size or 0 <= row.min() <= row.max() < size
+        for row, size in zip(gaps, shape, strict=True)
+    )
+    if not inside:
+        raise wrong(path, "'gaps'", f"be cells of the features {list(shape)}", _sight(gaps))
+    start, sizes = (_integers(path, arrays, f"category_{key}", 1) for key in ("start", "sizes"))
+    every = [names_in(path, arrays, f"category_{key}") for key in ("names", "values")]
+    names, values = ([] if found is None else found.astype(str).tolist() for found in every)
+    cut = len(names) == len(start) == len(sizes) and sizes.min(initial=1) >= 1
+    if not cut or sizes.sum() != len(values):
+        must = "cut 'category_values' into the values of each of 'category_names'"
+        raise wrong(path, "'category_sizes'", must, _sight(sizes))
+    ends = np.cumsum(sizes)
+    found = tuple(
+        Category(name, int(at), tuple(values[end - size : end]))
+        for name, at, size, end in zip(names, start, sizes, ends, strict=True)
+    )
+    cells = sp.coo_array((np.ones(gaps.shape[1], dtype=bool), tuple(gaps)), shape=shape)
+    mixed = Mixed(sp.csr_array(cells), found)
+    with about(path):
+        mixed.check(*shape)
+    return mixed
 
 
 def _kinds_in(path: Path, arrays: Arrays, X: Any) -> tuple[Kinds | None, Any]:

@@ -23,6 +23,7 @@ from cpgnn.io.graph_npz import features_in, graph_parts, listed_arrays, names_in
 from cpgnn.io.ids import check_ids
 from cpgnn.io.npz import read_npz_arrays
 from cpgnn.io.tables import TableFile
+from cpgnn.mixed import Mixed
 
 
 def read_npz_edges(
@@ -50,7 +51,9 @@ def read_npz_edges(
         kinds=parts["kinds"],
     )
     X, names = parts["features"], parts["feature_names"]
-    return edges, None if X is None else _feature_rows(path, None, X, names, impute, like)
+    if X is None:
+        return edges, None
+    return edges, _feature_rows(path, None, X, names, impute, like, parts["mixed"])
 
 
 def read_npz_features(
@@ -86,6 +89,7 @@ def _feature_rows(
     names: pd.Index | None,
     impute: Impute,
     like: FeatureColumns | None,
+    mixed: Mixed | None = None,
 ) -> FeatureRows:
     """The matrix as it is, or with the columns of an earlier file in its order."""
     matrix: Any = as_features(X)
@@ -97,16 +101,18 @@ def _feature_rows(
     columns, notices = like, []
     if columns is None:
         columns = FeatureColumns.numeric(called, width)
-        columns = replace(columns.with_medians_of(matrix), impute=True) if impute else columns
+        columns = replace(columns.with_medians_of(matrix), impute=bool(impute))
     elif called is not None and columns.matrix_names is not None:
         order, extra = match_names(columns.matrix_names, called, str(path))
         notices = unknown_columns(path, extra)
         if order != list(range(width)):
             matrix = as_features(matrix[:, order])
+            mixed = None if mixed is None else mixed.reordered(order)
     elif width != len(columns.is_category):
         must = f"have the {len(columns.is_category):,} columns that the model was fitted with"
         raise wrong(path, "Features", must, f"{width:,}")
-    return FeatureRows(TableFile(path, pa.table({})), ids, matrix, columns, tuple(notices))
+    file = TableFile(path, pa.table({}))
+    return FeatureRows(file, ids, matrix, columns, tuple(notices), mixed=mixed)
 
 
 def _named(

@@ -73,17 +73,19 @@ def read_graph(
         or GraphML (`.graphml`), or our `.npz`, which may bring labels and features along.
     labels: a table with id, label[, split = train|val|test]. An empty label means unknown.
         Replaces the labels of a graph file.
-    features: a table with id and one numeric column per feature; or an `.npz` with `features` or
-        CSR (`features_data`, …) and `node_ids` as in our graph files. Without `node_ids`, row i
-        is the node called i if the graph's ids are such numbers; otherwise, if there are as many
-        rows as nodes, row i is the i-th node of the edges. Replaces those of a graph file.
+    features: a table with id and one column per feature, numbers or text; or an `.npz` with
+        `features` or CSR (`features_data`, …) and `node_ids` as in our graph files. Without
+        `node_ids`, row i is the node called i if the graph's ids are such numbers; otherwise, if
+        there are as many rows as nodes, row i is the i-th node of the edges. Replaces those of a
+        graph file.
     unlabelled: another label that means unknown.
     strict_ids: refuse ids in labels or features that the edges do not have.
-    impute: "median" fills missing cells, and nodes without features, with the column's median
-        (zeros in one-hot columns); otherwise they are an error.
-    one_hot: turn each text column into one column for each of its values, sorted; a column with a
-        different value in every row is ignored. Numbers in other formats (1.234,50 €, 45 %, dates,
-        yes and no) are read as numbers, with a notice.
+    impute: missing cells, and nodes without features, get the column's median (zeros in 0/1
+        columns), and `graph.mixed` remembers them, for trees; with "median" it does not.
+    one_hot: each text column becomes one 0/1 column for each of its values, sorted, and
+        `graph.mixed` remembers them as one category, for trees; with `one_hot` it does not. A
+        column with a different value in every row is ignored. Numbers in other formats (1.234,50 €,
+        45 %, dates, yes and no) are read as numbers, with a notice.
     merge_rare: classes with fewer labels than this become one class, "other".
     keep_rows: also return the rows of the edges, which `cpgnn.check` looks at; if a number, only if
         there are at most that many.
@@ -136,7 +138,7 @@ def read_graph(
     ]
 
     before = pa.array([] if known is None else known.astype(str), pa.string())
-    ids, X, became = given.ids, None, None
+    ids, X, mixed, became = given.ids, None, None, None
     at_features, at_labels = np.arange(len(ids)), np.empty(0, dtype=np.int64)
     if feature_rows is not None:
         notices += feature_rows.notices
@@ -188,7 +190,7 @@ def read_graph(
             row = int(np.flatnonzero(at_labels == position)[0])
             return f"{name} ({label_rows.file.path}, {label_rows.file.place(row)})"
 
-        X, told = spread(feature_rows, at_features, bare, impute, place_of)
+        X, mixed, told = spread(feature_rows, at_features, bare, impute, place_of)
         notices += told
         described = np.isin(np.arange(len(ids)), at_features)
     graph, split = _assemble(given, ids, X, became, label_rows, at_labels)
@@ -200,7 +202,7 @@ def read_graph(
         graph, notices = replace(merged, notices=graph.notices), [*notices, *told]
     if split is None:
         notices += rare_classes.single_labels(graph)
-    graph = replace(graph, notices=(*notices, *graph.notices), kinds=kinds)
+    graph = replace(graph, notices=(*notices, *graph.notices), kinds=kinds, mixed=mixed)
     kept = keep_rows is True or len(given.source) <= keep_rows
     rows = np.stack([given.source, given.target]) if keep_rows and kept else None
     gaps = {} if feature_rows is None else feature_rows.gaps
@@ -229,7 +231,9 @@ def _read_edges(
     attributes = count(len(used), "numeric node attribute")
     notice = f"{path}: {attributes} used as features ({listed(used)})."
     told = (notice, *built.notices)
-    return edges, FeatureRows(table, None, built.matrix, built.columns, told, gaps=built.gaps)
+    return edges, FeatureRows(
+        table, None, built.matrix, built.columns, told, None, built.gaps, built.mixed
+    )
 
 
 def _doubtful_first_row(

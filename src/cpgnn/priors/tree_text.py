@@ -18,8 +18,8 @@ MAX_WORK = 10**8
 """Leaves times squared depth, summed over all trees: what the contributions of one row cost."""
 MAX_CODE = 2**20
 """The largest category."""
-LARGEST = 1e30
-"""No sum of leaves is beyond float32."""
+LARGEST, LARGEST_LEAF = 1e30, 1e6
+"""No number is beyond float32, and no leaf so large that the rounding of sums would show."""
 
 _NUMBER = re.compile(r"-?\d{1,30}(\.\d{1,30})?(e[+-]\d{1,3})?", re.ASCII)
 _THRESHOLD = re.compile(rf"{_NUMBER.pattern}|inf", re.ASCII)
@@ -52,10 +52,10 @@ class _Lines:
             raise ValueError(f"{key!r} is missing")
         return value
 
-    def numbers(self, key: str, count: int) -> list[float]:
-        """That many numbers, none too large to be added up."""
+    def numbers(self, key: str, count: int, largest: float = LARGEST) -> list[float]:
+        """That many numbers, none larger."""
         found = [float(word) for word in self._words(key, count, _NUMBER)]
-        if any(abs(value) > LARGEST for value in found):
+        if any(abs(value) > largest for value in found):
             raise ValueError(f"{key!r} has a number that is too large")
         return found
 
@@ -167,7 +167,7 @@ def _check_tree(lines: _Lines, i: int, largest: list[int | None]) -> int:
     kind = lines.wholes("decision_type", splits, 0, max(NUMERIC_SPLITS))
     left = lines.wholes("left_child", splits, -leaves, splits - 1)
     right = lines.wholes("right_child", splits, -leaves, splits - 1)
-    lines.numbers("leaf_value", leaves)
+    lines.numbers("leaf_value", leaves, LARGEST_LEAF)
     lines.numbers("leaf_weight", leaves if splits else 0)
     leaf_count = lines.wholes("leaf_count", leaves, min(splits, 1), most)
     lines.numbers("internal_value", splits)

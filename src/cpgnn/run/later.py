@@ -17,6 +17,7 @@ from cpgnn.engine.text import count, shorten
 from cpgnn.errors import GraphNotice, advise, must_be
 from cpgnn.graph import Graph
 from cpgnn.kinds import Kinds
+from cpgnn.mixed import Mixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +43,8 @@ def extended(
     Nodes are matched by id. Without weights an edge is there once; with weights, the weights of
     edges that are in both add up. Known nodes keep their labels, and their features too unless
     `later` has others: `described` [n of later] says which of its nodes do (None: all, if it has
-    features at all). New nodes are unlabelled; one without features gets the `medians`, or is an
-    error where there are none.
+    features at all). New nodes are unlabelled; one without features gets the `medians`, and trees
+    see that nothing is known of it; or is an error where there are none.
     """
     if later.is_weighted and not fitted.is_weighted:
         hint = "Leave the weights out."
@@ -55,7 +56,7 @@ def extended(
     named = found.copy()
     named[is_new] = n + np.arange(m)
     kinds = _kinds(fitted, later, named, n + m)
-    X, kept, replaced, filled = _features(fitted, later, named, described, medians)
+    X, mixed, kept, replaced, filled = _features(fitted, later, named, described, medians)
     edges, weights, relation, directed = _edges(fitted, later, named)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphNotice)
@@ -72,8 +73,7 @@ def extended(
             relation=relation,
             directed=directed,
         )
-    if kinds is not None:
-        graph = replace(graph, kinds=kinds)
+    graph = replace(graph, kinds=kinds, mixed=mixed)
     added = graph.num_edges - fitted.num_edges
     notices = [
         f"{count(m, 'new node')} and {count(added, 'new edge')} were added to the "
@@ -168,14 +168,14 @@ def _features(
     named: np.ndarray,
     described: np.ndarray | None,
     medians: Sequence[float] | None,
-) -> tuple[Any, int, int, int]:
-    """The features of all nodes; how many known ones kept theirs, how many got others; and how
-    many new ones got medians."""
+) -> tuple[Any, Mixed | None, int, int, int]:
+    """The features of all nodes and what they were; how many known ones kept theirs, how many got
+    others; and how many new ones got medians."""
     X, n = fitted.features, fitted.num_nodes
     if X is None:
         if later.features is not None:
             raise must_be("The later graph", "have no features, like the fitted graph", "features")
-        return None, 0, 0, 0
+        return None, None, 0, 0, 0
     total = max(n, int(named.max(initial=-1)) + 1)
     if described is None:
         described = np.full(later.num_nodes, later.features is not None)
@@ -189,18 +189,24 @@ def _features(
         hint = advise("Add the rows, or use {}.", impute="median")
         raise must_be("Every new node", "have features", got, hint)
     parts: list[Any] = [X]
+    gaps = [_gaps(fitted)]
     no_row = is_new & ~described & ~bare
     if later.features is not None:
         Z: Any = later.features
+        missing = _gaps(later)
         if fitted.feature_names is not None and later.feature_names is not None:
-            Z = Z[:, match_names(fitted.feature_names, later.feature_names, "The later graph")[0]]
+            order, _ = match_names(fitted.feature_names, later.feature_names, "The later graph")
+            Z, missing = Z[:, order], missing[:, order]
         if Z.shape[1] != X.shape[1]:
             must = f"have the {X.shape[1]:,} features of the fit"
             raise must_be("The later graph", must, f"{Z.shape[1]:,}")
         parts.append(Z)
+        gaps.append(missing)
     parts.append(np.zeros((1, X.shape[1]), dtype=np.float32))
+    gaps.append(sp.csr_array((1, X.shape[1]), dtype=bool))
     if medians is not None:
         parts.append(np.asarray(medians, dtype=np.float32)[None, :])
+        gaps.append(sp.csr_array(np.full((1, X.shape[1]), True)))
     # Which row of the stacked parts each node takes: its own, the later one, zeros or the medians.
     row, last = np.arange(total), sum(part.shape[0] for part in parts) - 1
     row[named[bare]] = last
@@ -211,4 +217,15 @@ def _features(
     else:
         stacked = np.vstack([part.toarray() if sp.issparse(part) else part for part in parts])
     replaced = int((described & ~is_new).sum())
-    return stacked[row], int((~is_new).sum()) - replaced, replaced, int(bare.sum())
+    mixed = Mixed.of(
+        sp.vstack(gaps, format="csr")[row],
+        () if fitted.mixed is None else fitted.mixed.categories,
+    )
+    return stacked[row], mixed, int((~is_new).sum()) - replaced, replaced, int(bare.sum())
+
+
+def _gaps(graph: Graph) -> sp.csr_array:
+    """Which cells of its features are missing [n, F]."""
+    if graph.mixed is not None:
+        return graph.mixed.gaps
+    return sp.csr_array((graph.num_nodes, graph.num_features or 0), dtype=bool)

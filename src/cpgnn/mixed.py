@@ -1,0 +1,110 @@
+"""Tables of numbers and text, with gaps: as networks read them, and as they were.
+
+X is numbers only, so that any network can read it: a gap holds the median of its column, a text
+column is one 0/1 column for each of its values. `Mixed` remembers which cells and columns these
+are, and `native_table` is the table as it was, for trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cpgnn.errors import wrong_value
+
+if TYPE_CHECKING:
+    from cpgnn.graph import Graph
+
+
+@dataclass(frozen=True)
+class Category:
+    """A text column, and where its 0/1 columns are in X: from `start`, one for each value."""
+
+    name: str
+    start: int
+    values: tuple[str, ...]
+
+    @property
+    def columns(self) -> range:
+        return range(self.start, self.start + len(self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """What X was."""
+
+    gaps: sp.csr_array
+    """[n, F] bool: the cells that were empty. A category without a 1 is empty, too."""
+    categories: tuple[Category, ...] = ()
+
+    @classmethod
+    def of(cls, gaps: Any, categories: tuple[Category, ...] = ()) -> Mixed | None:
+        """None where there is nothing to remember."""
+        gaps = sp.csr_array(gaps, dtype=bool)
+        gaps.eliminate_zeros()
+        return cls(gaps, categories) if gaps.nnz or categories else None
+
+    def check(self, n: int, F: int) -> None:
+        if self.gaps.shape != (n, F):
+            raise wrong_value("mixed", f"have gaps [{n}, {F}]", list(self.gaps.shape))
+        taken = [j for category in self.categories for j in category.columns]
+        if len(set(taken)) < len(taken) or not all(0 <= j < F for j in taken):
+            raise wrong_value("mixed", f"give each of {F} columns to one category", taken[:8])
+
+    def reordered(self, order: list[int]) -> Mixed:
+        """The same for X[:, order], where the columns of a category stay together."""
+        at = {j: i for i, j in enumerate(order)}
+        kept = []
+        for category in self.categories:
+            places = [at.get(j, -1) for j in category.columns]
+            if places != list(range(places[0], places[0] + len(places))) or places[0] < 0:
+                continue  # numbers of their own from now on
+            kept.append(replace(category, start=places[0]))
+        return Mixed(sp.csr_array(self.gaps[:, order]), tuple(kept))
+
+
+@dataclass(frozen=True, eq=False)
+class NativeTable:
+    """Columns as trees read them: numbers first, then the categories."""
+
+    values: np.ndarray
+    """[n, D] float32; NaN: missing; a category is a whole number from 0."""
+    names: tuple[str, ...]
+    categories: dict[int, tuple[str, ...]]
+    """What the numbers of a column stand for, for those columns that are categories."""
+
+
+def native_table(graph: Graph) -> NativeTable | None:
+    """The features as they were; None where they are numbers without gaps.
+
+    Of scaled features too: whatever the scale, only the value that a node has is above 0.
+    """
+    mixed = graph.mixed
+    X: Any = graph.features
+    if mixed is None or X is None:
+        return None
+    grouped = {j for category in mixed.categories for j in category.columns}
+    numbers = [j for j in range(X.shape[1]) if j not in grouped]
+    values = np.empty((X.shape[0], len(numbers) + len(mixed.categories)), dtype=np.float32)
+    own = X[:, numbers]
+    values[:, : len(numbers)] = own.toarray() if sp.issparse(own) else own
+    rows, columns = sp.csr_array(mixed.gaps[:, numbers]).nonzero()
+    values[rows, columns] = np.nan
+    names = graph.feature_names or tuple(f"column {j}" for j in range(X.shape[1]))
+    meant = {}
+    for i, category in enumerate(mixed.categories, start=len(numbers)):
+        values[:, i] = _codes(X[:, category.start : category.start + len(category.values)])
+        meant[i] = category.values
+    every = (*(names[j] for j in numbers), *(category.name for category in mixed.categories))
+    return NativeTable(values, every, meant)
+
+
+def _codes(hot: Any) -> np.ndarray:
+    """Which of the columns is above 0 in each row; NaN: none."""
+    found = sp.coo_array(hot > 0)
+    codes = np.full(hot.shape[0], np.nan, dtype=np.float32)
+    codes[found.coords[0]] = found.coords[1]
+    return codes
