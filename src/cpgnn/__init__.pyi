@@ -24,6 +24,7 @@ from .explanation.explanation import Explanation as Explanation
 from .graph import Graph as Graph
 from .homophily import compatibility_matrix as compatibility_matrix
 from .homophily import homophily_ratio as homophily_ratio
+from .homophily import relation_matrices as relation_matrices
 from .io import read_graph as read_graph
 from .model import CPGNN as CPGNN
 from .model import Architecture as Architecture
@@ -44,6 +45,7 @@ from .splits import per_class_split as per_class_split
 from .splits import stratified_split as stratified_split
 from .synthetic import generate_graph as generate_graph
 from .synthetic import mixhop_compatibility as mixhop_compatibility
+from .synthetic_types import generate_typed_graph as generate_typed_graph
 from .training import train as train
 
 __version__: str

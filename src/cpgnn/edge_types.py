@@ -20,6 +20,8 @@ from cpgnn.relations import Relation, edges
 
 UNNAMED = "edges"
 """The name of the only type where nobody gave it one."""
+MOST_TYPES = 100
+"""More values than this are no types: each would have matrices of its own."""
 Directed = bool | Collection[str]
 """Whether edges have a direction: all, none, or those of the types with these names."""
 
@@ -79,6 +81,8 @@ def typed_adjacency(
         A, loops, notices = simple_adjacency(source, target, weights, n)
         return A, (), loops, notices
     codes, names = _coded(relation, len(source))
+    if len(names) > MOST_TYPES:
+        raise wrong_value("relation", f"name at most {MOST_TYPES} types", f"{len(names):,}")
     is_directed = _directed(names, directed)
     types, said = [], []
     for code, name in enumerate(names):

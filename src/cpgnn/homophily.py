@@ -55,6 +55,22 @@ def compatibility_matrix(graph: Graph, *, self_loops: bool = False) -> np.ndarra
     return row_normalized(C)
 
 
+def sent(A: sp.csr_array, labels: np.ndarray, num_classes: int) -> np.ndarray:
+    """YᵀAY, float64 [c, c], of any matrix: weight of the edges that class i sends to class j."""
+    Y = one_hot(labels, num_classes)
+    return np.asarray((Y.T @ (A.astype(np.float64) @ Y)).toarray())
+
+
+def relation_matrices(graph: Graph) -> dict[str, np.ndarray]:
+    """H_r for every relation: of what class i hears (or sends), the share that is class j.
+
+    Rows sum to 1: what payers send is not what payees get, so that no H_r of a directed relation is
+    symmetric. A class without such an edge has no evidence: its row is NaN.
+    """
+    c = graph.num_classes
+    return {r.name: row_normalized(sent(r.matrix, graph.labels, c)) for r in graph.relations}
+
+
 def row_normalized(C: np.ndarray) -> np.ndarray:
     """Rows scaled to sum 1; rows that sum to 0 become NaN."""
     total = C.sum(axis=1, keepdims=True)

@@ -99,7 +99,7 @@ def generate_graph(
     fewer than m of the n_0 nodes starts with fewer edges, and one with none of them never gets any.
     """
     sizes = as_class_sizes(class_sizes)
-    H = _as_compatibility(compatibility, len(sizes))
+    H = as_compatibility(compatibility, len(sizes))
     m = as_integer("edges_per_node", edges_per_node, 1)
     n_0 = _check_bootstrap(bootstrap, num_bootstrap, sizes, m)
     structure, injection = np.random.default_rng(as_integer("seed", seed, 0)).spawn(2)
@@ -304,7 +304,7 @@ def _uniform_pairs(rng: np.random.Generator) -> Iterator[Iterator[tuple[float, f
 # -- checks ------------------------------------------------------------------------------------
 
 
-def _as_compatibility(compatibility: Any, c: int) -> np.ndarray:
+def as_compatibility(compatibility: Any, c: int) -> np.ndarray:
     try:
         H = np.asarray(compatibility, dtype=np.float64)
     except (TypeError, ValueError):

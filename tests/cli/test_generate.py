@@ -115,3 +115,17 @@ def test_what_goes_wrong_leaves_nothing(words, message, cpgnn, here):
     assert done.code == 2
     assert message in done.err
     assert sorted(path.name for path in here.iterdir()) == ["full"]
+
+
+def test_types_and_directions(cpgnn, here):
+    words = ("--classes", 3, "--class-size", 200, "--directed", "--relations", 2)
+    done = cpgnn("generate", "--out", "graph", *words, "--features", "none")
+    assert done.code == 0, done.err
+    edges = pd.read_csv("graph/edges.csv")
+    assert list(edges.columns) == ["source", "target", "type"]
+    for number, name in enumerate(("type 1", "type 2"), start=1):
+        rows = edges[edges["type"] == name]
+        assert f"{name}: {len(rows):,} edges. Mean difference" in done.out
+        y = pd.read_csv("graph/labels.csv")["label"].to_numpy()
+        step = (y[rows["target"]] - y[rows["source"]]) % 3
+        assert abs((step == number % 3).mean() - 0.2) < 0.05  # h = 0.2, moved on

@@ -11,9 +11,12 @@ import typer
 from cpgnn.cli import options as opt
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
     from cpgnn.graph import Graph
+    from cpgnn.synthetic_types import Drawn
 
 
 def generate(
@@ -33,6 +36,13 @@ def generate(
         Literal["paper", "authors"], typer.Option(help="How to connect the first nodes.")
     ] = "paper",
     bootstrap_nodes: Annotated[int, typer.Option(min=2, help="Number of first nodes.")] = 70,
+    directed: Annotated[
+        bool,
+        typer.Option("--directed", help="Directed edges: each class prefers the next."),
+    ] = False,
+    relations: Annotated[
+        int, typer.Option(min=1, help="Types of edges, each with preferences of its own.")
+    ] = 1,
     features: Annotated[
         str,
         typer.Option(help="gaussian, none, ogbn-products, or an .npz of features and labels."),
@@ -40,13 +50,17 @@ def generate(
     npz: Annotated[bool, typer.Option("--npz", help="Write one graph.npz, no tables.")] = False,
     seed: opt.Seed = 0,
 ) -> None:
-    """Generate a labelled graph with a given homophily."""
+    """Generate a labelled graph with a given homophily.
+
+    With --directed or --relations, edges are drawn by class, not by the paper's algorithm.
+    """
     from cpgnn.cli.printing import print_notices
     from cpgnn.cli.progress import waiting
     from cpgnn.datasets import as_reference
     from cpgnn.errors import wrong_value
     from cpgnn.io import check_free
     from cpgnn.synthetic import generate_graph, mixhop_compatibility
+    from cpgnn.synthetic_types import Drawn, generate_typed_graph, moved
 
     check_free(out)
     if uniform and base != 2.0:
@@ -54,21 +68,30 @@ def generate(
     sizes = [class_size] * classes
     reference = as_reference(features, sizes, seed)  # may ask whether to download
     target = mixhop_compatibility(classes, homophily, 1.0 if uniform else base)
+    types = {
+        f"type {r + 1}": Drawn(
+            moved(target, r + directed, directed=directed), edges_per_node, directed
+        )
+        for r in range(relations)
+    }
     with waiting("generating"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        graph = generate_graph(
-            sizes,
-            target,
-            num_bootstrap=bootstrap_nodes,
-            edges_per_node=edges_per_node,
-            seed=seed,
-            bootstrap=bootstrap,
-            reference=reference,
-        )
+        if directed or relations > 1:
+            graph = generate_typed_graph(sizes, types, seed=seed, reference=reference)
+        else:
+            graph = generate_graph(
+                sizes,
+                target,
+                num_bootstrap=bootstrap_nodes,
+                edges_per_node=edges_per_node,
+                seed=seed,
+                bootstrap=bootstrap,
+                reference=reference,
+            )
     with waiting("writing"):
         files = _write(graph, out, npz)
     print_notices(graph)
-    _print(graph, target)
+    _print(graph, target if not graph.edge_types else None, types)
     print(f"Written to {out}: {', '.join(files)}.")
 
 
@@ -85,14 +108,21 @@ def _write(graph: Graph, out: Path, npz: bool) -> tuple[str, ...]:
     return write_tables(graph, out, features="npz" if sp.issparse(graph.features) else "csv")
 
 
-def _print(graph: Graph, target: np.ndarray) -> None:
+def _print(graph: Graph, target: np.ndarray | None, types: Mapping[str, Drawn]) -> None:
     from cpgnn.compatibility import compatibility_error
-    from cpgnn.homophily import compatibility_matrix, homophily_ratio
+    from cpgnn.homophily import compatibility_matrix, homophily_ratio, row_normalized, sent
 
-    error = compatibility_error(compatibility_matrix(graph), target)
     print(
         f"{graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {graph.num_classes} classes, "
         f"{f'{graph.num_features:,}' if graph.num_features else 'no'} features."
     )
+    if target is None:
+        for kind in graph.edge_types:
+            H = row_normalized(sent(kind.matrix, graph.labels, graph.num_classes))
+            error = compatibility_error(H, types[kind.name].compatibility)
+            what = f"{kind.name}: {kind.num_edges:,} edges. Mean difference between H"
+            print(f"{what} and the requested one: {error:.4f}.")
+        return
+    error = compatibility_error(compatibility_matrix(graph), target)
     print(f"Homophily ratio h: {homophily_ratio(graph):.3f}; requested: {target[0, 0]:g}.")
     print(f"Mean difference between H and the requested one: {error:.4f}.")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from cpgnn.edge_types import all_types
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder, write_table
 from cpgnn.io.files import StrPath
@@ -20,7 +21,8 @@ def write_tables(
     """edges.csv, labels.csv and, if there are any, features.csv or .npz in a new folder.
 
     Nodes are named by position, 0 … n-1. Each edge is listed once, as are self-loops that were set
-    aside. Every node has a row of labels, empty if unknown. Returns the names of the files.
+    aside; a column `type` tells types of edges apart. Every node has a row of labels, empty if
+    unknown. Returns the names of the files.
     """
     X: Any = graph.features
     nodes = np.arange(graph.num_nodes)
@@ -38,9 +40,14 @@ def write_tables(
 
 
 def _edges(graph: Graph) -> pd.DataFrame:
-    upper = sp.coo_array(sp.triu(graph.adjacency, k=1))
-    ends = [np.concatenate([nodes, graph.self_loops]) for nodes in upper.coords]
+    types = all_types(graph.adjacency, graph.edge_types)
+    parts = [kind.each_once() for kind in types]
+    loops = graph.self_loops
+    ends = [np.concatenate([*(part.coords[i] for part in parts), loops]) for i in (0, 1)]
     table = pd.DataFrame({"source": ends[0], "target": ends[1]})
     if graph.is_weighted:
-        table["weight"] = np.concatenate([upper.data, np.ones(len(graph.self_loops))])
+        table["weight"] = np.concatenate([*(part.data for part in parts), np.ones(len(loops))])
+    if graph.has_types:
+        names = np.repeat([kind.name for kind in types], [part.nnz for part in parts])
+        table["type"] = np.append(names, [types[0].name] * len(loops))
     return table

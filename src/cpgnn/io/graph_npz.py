@@ -32,7 +32,7 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 
-from cpgnn.edge_types import UNNAMED, all_types
+from cpgnn.edge_types import MOST_TYPES, UNNAMED, all_types
 from cpgnn.engine.memory import check_features, memory_limit
 from cpgnn.engine.text import first_line
 from cpgnn.errors import GraphNotice, must_be
@@ -173,7 +173,7 @@ def _types_in(path: Path, arrays: Arrays, count: int) -> dict[str, Any]:
     codes = _integers(path, arrays, "edge_type", 1)
     names = names_in(path, arrays, "relation_names")
     if names is None:
-        names = pd.Index([f"type {i}" for i in range(int(codes.max(initial=-1)) + 1)])
+        names = _numbered(codes, "type")
     if len(codes) != count or (count and not 0 <= codes.min() <= codes.max() < len(names)):
         must = f"have an index into 'relation_names' for each of {count:,} edges"
         raise wrong(path, "'edge_type'", must, _sight(codes))
@@ -224,7 +224,7 @@ def _kinds_in(path: Path, arrays: Arrays, X: Any) -> tuple[Kinds | None, Any]:
     codes = _integers(path, arrays, "node_kind", 1).astype(np.int64)
     names = names_in(path, arrays, "kind_names")
     if names is None:
-        names = pd.Index([f"kind {i}" for i in range(int(codes.max(initial=-1)) + 1)])
+        names = _numbered(codes, "kind")
     if len(codes) and not 0 <= codes.min() <= codes.max() < len(names):
         raise wrong(path, "'node_kind'", "be an index into 'kind_names'", _sight(codes))
     described = _flags(path, arrays, "kind_described", len(names), default=X is not None)
@@ -237,6 +237,11 @@ def _kinds_in(path: Path, arrays: Arrays, X: Any) -> tuple[Kinds | None, Any]:
         X = sp.vstack([X, empty], format="csr") if sp.issparse(X) else np.vstack([X, empty])
         X = X[rows]
     return Kinds(codes, tuple(map(str, names)), tuple(described.tolist())), X
+
+
+def _numbered(codes: np.ndarray, what: str) -> pd.Index:
+    """Names for what nobody named; no more than there can be."""
+    return pd.Index([f"{what} {i}" for i in range(min(int(codes.max(initial=-1)), MOST_TYPES) + 1)])
 
 
 def _flags(path: Path, arrays: Arrays, key: str, count: int, *, default: bool) -> np.ndarray:

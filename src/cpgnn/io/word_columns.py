@@ -9,14 +9,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.edge_types import MOST_TYPES
 from cpgnn.engine.text import count, listed
 from cpgnn.errors import advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.names import check_names
 from cpgnn.io.tables import TableFile, as_array, known_cells
-
-MOST_TYPES = 50
-"""More values than this are no types: each would have a matrix of its own."""
 
 
 def take_types(

@@ -1,0 +1,72 @@
+"""Relations that a graph has beside its types of edges, and the sets of them worth trying.
+
+merged    all edges as one relation, whatever their type and direction
+two hops  nodes at distance exactly two, in the merged graph
+shared    of a type that joins predicted nodes with another kind (accounts and devices): nodes
+          that share a device, M D^-1 Mᵀ without its diagonal, so that a device that everybody
+          uses says little
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from cpgnn.edge_types import EdgeType
+from cpgnn.graph import Graph
+from cpgnn.relations import MAX_ENTRIES, Relation, edges, two_hops
+
+EDGES, TWO_HOPS = "edges", "two hops"
+
+
+def heard_relations(graph: Graph) -> dict[str, Relation]:
+    """Everything a node may hear, by name; what is not affordable is left out."""
+    found: list[Relation | None] = [*graph.relations]
+    if graph.edge_types:
+        found.append(edges(graph.adjacency))
+    if graph.kinds is not None and not graph.predicted.all():
+        types = graph.edge_types or (EdgeType(EDGES, graph.adjacency, directed=False),)
+        found += [shared(kind, graph.predicted) for kind in types]
+    else:
+        found.append(two_hops(graph.adjacency))
+    return {relation.name: relation for relation in found if relation is not None}
+
+
+def relation_sets(graph: Graph, relations: dict[str, Relation]) -> list[tuple[str, ...]]:
+    """Names of relations to hear together: merged or apart, with and without those two hops off."""
+    own = tuple(relation.name for relation in graph.relations)
+    far = tuple(name for name in relations if name not in own and name != EDGES)
+    near = [(EDGES,), own] if graph.edge_types else [own]
+    sets = [*near, *((*names, *far) for names in near if far)]
+    if graph.kinds is not None and far:
+        sets.append(far)
+    return list(dict.fromkeys(sets))
+
+
+def shared(
+    kind: EdgeType, predicted: np.ndarray, max_entries: int = MAX_ENTRIES
+) -> Relation | None:
+    """Predicted nodes that share a node of another kind; None without any, or if they are too many.
+
+    W = M D^-1 Mᵀ, M [n, n] the edges between predicted nodes (rows) and others (columns) in either
+    direction, D the weight that each of the others has in M.
+    """
+    A = sp.coo_array(kind.matrix)
+    u, v = A.coords
+    out, back = predicted[u] & ~predicted[v], ~predicted[u] & predicted[v]
+    rows, columns = np.concatenate([u[out], v[back]]), np.concatenate([v[out], u[back]])
+    if kind.directed:
+        values = np.concatenate([A.data[out], A.data[back]])
+    else:  # both directions are there
+        rows, columns, values = u[out], v[out], A.data[out]
+    counts = np.bincount(columns, minlength=len(predicted)).astype(np.float64)
+    if not len(rows) or (counts**2).sum() > max_entries:
+        return None
+    M = sp.csr_array((values, (rows, columns)), shape=kind.matrix.shape, dtype=np.float32)
+    degree = np.asarray(M.sum(axis=0, dtype=np.float64)).ravel()
+    scale = np.divide(1, degree, out=np.zeros_like(degree), where=degree > 0)
+    W = sp.csr_array(M @ sp.csr_array(sp.diags_array(scale.astype(np.float32)) @ M.T))
+    W.setdiag(0)
+    W.eliminate_zeros()
+    W.sort_indices()
+    return Relation(f"{kind.name}, shared", sp.csr_array(W, dtype=np.float32))

@@ -1,0 +1,72 @@
+"""Relations that a graph has beside its types of edges, against dense matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpgnn.derived import heard_relations, relation_sets, shared
+from cpgnn.graph import Graph
+
+pytestmark = pytest.mark.filterwarnings("ignore::cpgnn.errors.GraphNotice")
+
+
+def bipartite(seed: int, directed: bool, weighted: bool) -> tuple[Graph, np.ndarray]:
+    """Accounts 0 … 4, devices 5 … 7; M [5, 3]."""
+    rng = np.random.default_rng(seed)
+    M = np.where(rng.random((5, 3)) < 0.6, rng.integers(1, 4, (5, 3)) if weighted else 1, 0)
+    u, v = np.nonzero(M)
+    flip = rng.random(len(u)) < 0.5
+    graph = Graph.from_edges(
+        np.where(flip, v + 5, u),
+        np.where(flip, u, v + 5),
+        weights=M[u, v] if weighted else None,
+        num_nodes=8,
+        labels=[0, 1, 0, -1, -1, -1, -1, -1],
+        relation=["uses"] * len(u),
+        directed=directed,
+    )
+    return graph.with_kinds(["account"] * 5 + ["device"] * 3), M
+
+
+@given(st.integers(0, 1000), st.booleans(), st.booleans())
+def test_who_shares_a_device(seed, directed, weighted):
+    graph, M = bipartite(seed, directed, weighted)
+    relation = shared(graph.edge_types[0], graph.predicted) if graph.edge_types else None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        W = M @ np.diag(np.nan_to_num(1 / M.sum(axis=0), posinf=0)) @ M.T
+    np.fill_diagonal(W, 0)
+    if relation is None:
+        assert not M.any()
+        return
+    expected = np.zeros((8, 8))
+    expected[:5, :5] = W
+    np.testing.assert_allclose(relation.matrix.toarray(), expected, rtol=1e-5)
+    assert relation.name == "uses, shared"
+
+
+def test_too_many_pairs_are_left_out():
+    graph, _ = bipartite(0, False, False)
+    assert shared(graph.edge_types[0], graph.predicted, max_entries=3) is None
+
+
+def test_sets_of_relations():
+    plain = Graph.from_edges([0, 1, 2], [1, 2, 3])
+    assert relation_sets(plain, heard_relations(plain)) == [("edges",), ("edges", "two hops")]
+    directed = Graph.from_edges([0, 1, 2], [1, 2, 3], directed=True)
+    assert relation_sets(directed, heard_relations(directed)) == [
+        ("edges",),
+        ("out", "in"),
+        ("edges", "two hops"),
+        ("out", "in", "two hops"),
+    ]
+    kinds, _ = bipartite(0, False, False)
+    assert relation_sets(kinds, heard_relations(kinds)) == [
+        ("edges",),
+        ("uses",),
+        ("edges", "uses, shared"),
+        ("uses", "uses, shared"),
+        ("uses, shared",),
+    ]
