@@ -38,7 +38,7 @@ def _cpu_seconds(process: int) -> float:
 
 def test_the_reader_of_a_pipe_goes_away():
     """Like `cpgnn --help | true`, and with a table that does not fit into the pipe's buffer."""
-    for words in (["--help"], ["table", "real"], ["table", "real", "--format", "csv"]):
+    for words in (["--help"], ["table", "real"]):
         read, write = os.pipe()
         os.close(read)
         done = subprocess.run(

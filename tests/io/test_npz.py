@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from cpgnn.errors import GraphNotice, InputError
 from cpgnn.graph import Graph
-from cpgnn.io import read_graph_npz, read_npz_arrays, write_graph
+from cpgnn.io import read_graph, read_graph_npz, read_npz_arrays, write_graph
 
 DENSE = np.array([[1.5, 0], [0, 2], [3, 4], [0, 0]], dtype=np.float32)
 
@@ -264,3 +264,10 @@ def test_one_edge_cannot_claim_a_billion_nodes(tmp_path):
     np.savez(tmp_path / "g.npz", edge_index=np.array([[0], [2**62]]))
     with pytest.raises(InputError, match="must be a row number"):
         read_graph_npz(tmp_path / "g.npz")
+
+
+def test_features_without_columns(tmp_path):
+    for features in ({"features": np.zeros((3, 0))}, {"features": np.zeros((0, 0))}):
+        np.savez(tmp_path / "g.npz", edge_index=np.array([[0, 1], [1, 2]]), **features)
+        with pytest.raises(InputError, match=r"g\.npz"):
+            read_graph(tmp_path / "g.npz")

@@ -6,11 +6,9 @@ Nothing heavy is imported here: `cpgnn --help` answers at once.
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 
@@ -28,8 +26,9 @@ from cpgnn.cli.report import report
 from cpgnn.cli.reproduce import reproduce
 from cpgnn.cli.stats import stats
 from cpgnn.cli.table import table
+from cpgnn.cli.terminal import Stopped, safe_output, stopping
 from cpgnn.cli.verify import verify
-from cpgnn.errors import CPGNNError, Mention, either
+from cpgnn.errors import CPGNNError, Mention, either, tidy
 
 app = typer.Typer(
     help="Classify the nodes of a graph, whether its edges join like with like or opposites.",
@@ -65,34 +64,69 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # Large arrays on huge pages: neighbours of millions of nodes are gathered in half the time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    in_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, _interrupt) if in_main else None
+    with safe_output() as output:
+        code = _exit_code()
+        sys.stdout.flush()
+    if output is not None and output.error is not None:
+        code = _without_output(output.error, code)
+    if code:
+        sys.exit(code)
+
+
+def _exit_code() -> int:
+    """Runs the command; what goes wrong is said on standard error."""
     try:
-        app()
-    except _Interrupted:
-        resumes = sys.argv[1:2] == ["reproduce"]
-        kept = "finished runs are kept" if resumes else "nothing was written"
-        _fail(f"Interrupted; {kept}.", 130)
+        with stopping():
+            app()
+    except Stopped as stop:
+        done = _written()
+        return _failed(f"{stop.word}; {done or 'nothing was written'}.", 128 + stop.number)
     except SystemExit as stop:
-        if isinstance(stop.__context__, BrokenPipeError):
-            _leave_pipe()
-        _flush()
-        raise
-    except BrokenPipeError:
-        _leave_pipe()
-    except MemoryError:
-        _fail("The graph does not fit into memory. Try a smaller one, or fewer features.", 2)
-    except Exception as error:
-        if isinstance(error, CPGNNError):
-            _fail(error.spelt(in_flags), 2)
-        if isinstance(error, OSError):
-            where = f"{error.filename}: " if error.filename else ""
-            _fail(f"{where}{error.strerror or error}", 2)
-        raise
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
-    _flush()
+        return stop.code if isinstance(stop.code, int) else int(bool(stop.code))
+    except CPGNNError as error:
+        return _failed(error.spelt(in_flags), 2)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _failed(tidy(f"{where}{error.strerror or error}"), 2)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+            raise
+        return _failed(_no_memory(), 2)
+    return 0
+
+
+def _written() -> str:
+    """What is in place already, in words; nothing where nothing is."""
+    if sys.argv[1:2] == ["reproduce"]:
+        return "finished runs are kept"
+    atomic = sys.modules.get("cpgnn.io.atomic")
+    there = [path for path in (atomic.placed if atomic else ()) if path.exists()]
+    return f"{tidy(str(there[-1]))} was written" if there else ""
+
+
+def _without_output(error: OSError, code: int) -> int:
+    """The exit code where standard output could not be written: of other tools, unless the command
+    has written its files, which is what counts.
+    """
+    done, why = _written(), (error.strerror or str(error)).lower()
+    if isinstance(error, BrokenPipeError):  # `| head`
+        return code if done else 128 + 13
+    if not done:
+        return code or _failed(f"Cannot print: {why}.", 1)
+    print(f"Note: {done}, but not all was printed: {why}.", file=sys.stderr)
+    return code
+
+
+def _no_memory() -> str:
+    from cpgnn.engine.memory import address_space
+
+    limit = address_space()
+    if limit is None:
+        return "The graph does not fit into memory. Try a smaller one, or fewer features."
+    return (
+        f"The address space of this process is limited to {limit / 1e9:.1f} GB, which is not "
+        "enough. Raise the limit ('ulimit -v'), or use a smaller graph."
+    )
 
 
 FLAGS = {
@@ -146,28 +180,6 @@ def _flags() -> set[str]:
     return flags
 
 
-class _Interrupted(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, which typer would turn into a silent exit."""
-
-
-def _interrupt(*_: Any) -> NoReturn:
-    raise _Interrupted
-
-
-def _flush() -> None:
-    """What was printed goes out now, while a reader that went away can still be noticed."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _leave_pipe()
-
-
-def _leave_pipe() -> NoReturn:
-    """The reader of a pipe went away (`| head`): end as other tools do, without a word."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
-    sys.exit(128 + 13)
-
-
-def _fail(message: str, code: int) -> NoReturn:
+def _failed(message: str, code: int) -> int:
     print(f"Error: {message}", file=sys.stderr)
-    sys.exit(code)
+    return code

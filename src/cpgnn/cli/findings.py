@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 from rich.console import Console
 from rich.padding import Padding
@@ -12,6 +10,7 @@ from rich.text import Text
 from cpgnn.check import CheckReport, Finding
 from cpgnn.check.finding import SEVERITIES
 from cpgnn.cli.printing import console, in_words, show, table
+from cpgnn.engine.records import json_text
 from cpgnn.engine.text import count
 
 STYLES = {"problem": "bold red", "risk": "bold yellow", "note": "bold"}
@@ -21,7 +20,7 @@ def print_json(report: CheckReport) -> None:
     made = report.to_dict()
     for finding in made["findings"]:
         finding["advice"] = in_words(finding["advice"])
-    print(json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False))
+    print(json_text(made), end="")
 
 
 def print_report(report: CheckReport) -> None:

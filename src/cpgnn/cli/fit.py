@@ -82,6 +82,7 @@ def fit(
     ignore: opt.Ignore = None,
     decimal: opt.Decimal = None,
     header: opt.Header = None,
+    spreadsheet_safe: opt.SpreadsheetSafe = False,
     threads: opt.Threads = None,
 ) -> None:
     """Learn from labelled nodes; predict every node."""
@@ -162,5 +163,6 @@ def fit(
             refit=refit,
             options=given,
             begin=begin,
+            spreadsheet_safe=spreadsheet_safe,
         )
     print_run(run, out)

@@ -71,6 +71,10 @@ Header = Annotated[
 MergeRare = Annotated[
     int | None, typer.Option(min=2, help="Merge classes with fewer labels into 'other'.")
 ]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option("--spreadsheet-safe", help="Write cells that look like formulas with a ' before."),
+]
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of threads.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for everything random.")]
 

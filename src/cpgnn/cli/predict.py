@@ -43,6 +43,7 @@ def predict(
     ignore: opt.Ignore = None,
     decimal: opt.Decimal = None,
     header: opt.Header = None,
+    spreadsheet_safe: opt.SpreadsheetSafe = False,
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model, for later nodes too. Columns are found as in 'fit'."""
@@ -107,5 +108,5 @@ def predict(
     table = table if flag is None else flagged(table, flag)
     if fitted.promise is not None:
         table = with_sets(table, fitted.classifier.sets(fitted.promise, graph), nodes)
-    write_table(out, table)
+    write_table(out, table, spreadsheet_safe=spreadsheet_safe)
     print(f"{len(table):,} nodes written to {out}")

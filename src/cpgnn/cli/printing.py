@@ -17,7 +17,7 @@ from rich.text import Text
 from cpgnn.check.facts import Stats
 from cpgnn.compatibility import compatibility_error
 from cpgnn.engine.text import count
-from cpgnn.errors import Message
+from cpgnn.errors import Message, tidy
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.evaluation.metrics import Evaluation, Scored
@@ -65,7 +65,7 @@ def in_words(text: str) -> str:
     """A sentence with its parameters spelt as flags, if it mentions any."""
     from cpgnn.cli.app import in_flags
 
-    return text.spelt(in_flags) if isinstance(text, Message) else text
+    return tidy(text.spelt(in_flags) if isinstance(text, Message) else text, most=2000)
 
 
 def table(*columns: str, title: str = "", rows: Iterable[Sequence[str]] = ()) -> Table:

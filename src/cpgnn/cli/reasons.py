@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from typing import Literal
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cpgnn.cli.printing import console, show, table
+from cpgnn.engine.records import json_text
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.terms import Term, terms
 
@@ -31,7 +31,7 @@ def print_explanation(
     JSON and CSV hold the exact terms alone.
     """
     if form == "json":
-        print(json.dumps(of.to_dict(), indent=2, ensure_ascii=False))
+        print(json_text(of.to_dict()), end="")
     elif form == "csv":
         of.to_frame().to_csv(sys.stdout, index=False, lineterminator="\n")
     else:

@@ -14,6 +14,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from cpgnn.engine.arrays import Matrix
+from cpgnn.engine.records import plain
 from cpgnn.explanation.sentences import sentences
 from cpgnn.explanation.terms import terms
 from cpgnn.io import atomic_write, write_table
@@ -182,7 +183,7 @@ class Explanation:
         if path.suffix.lower() != ".json":
             write_table(path, self.to_frame())
             return
-        text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(plain(self.to_dict()), ensure_ascii=False, allow_nan=False)
         with atomic_write(path) as file:
             file.write(f"{text}\n".encode())
 

@@ -20,6 +20,8 @@ from typing import IO
 from cpgnn.io.files import StrPath, failed, wrong
 
 _HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # process numbers count per machine
+placed: list[Path] = []
+"""What this process has put in its place, so that a command that is stopped can say it."""
 
 
 @contextmanager
@@ -48,6 +50,7 @@ def atomic_write(path: StrPath) -> Iterator[IO[bytes]]:
                 os.fsync(file.fileno())
         with _system_errors(path):
             os.replace(partial, path)
+            placed.append(path)
             _sync(path.parent)
     except BaseException:
         with suppress(OSError):
@@ -79,6 +82,7 @@ def atomic_folder(path: StrPath) -> Iterator[Path]:
         check_free(path)  # somebody else may have been faster
         with _system_errors(path):
             os.rename(partial, path)
+            placed.append(path)
             _sync(path.parent)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)

@@ -123,8 +123,8 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
         size += len(line)
     head = b"".join(raw)
     if _CONTROL.search(head):
-        must, hint = "be text (CSV, TSV), or Parquet named '.parquet'", "Check the file and its "
-        "extension."
+        must = "be text (CSV, TSV), or Parquet named '.parquet'"
+        hint = "Check the file and its extension."
         raise wrong(path, "A table", must, "binary content", hint)
     lines = []
     for number, line in enumerate(raw, start=1):

@@ -272,6 +272,8 @@ def features_in(path: Path, arrays: Arrays) -> np.ndarray | sp.csr_array | None:
             raise wrong(path, "The sparse features", must, first_line(error)) from None
     else:
         return None
+    if not X.shape[1]:
+        raise wrong(path, "Features", "have at least one column", "none")
     with about(path):
         check_features(X.shape[1])
     with np.errstate(over="ignore"):

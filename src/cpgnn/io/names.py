@@ -1,17 +1,21 @@
 """One rule for names from outside, in every format.
 
 Ids of nodes, classes and features are Unicode text without control characters: on one line, and
-safe to print. An id or a class is not blank, and ids differ by more than surrounding spaces.
+safe to print. Ids are not blank, and differ by more than surrounding spaces; a blank class means
+unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.engine.text import shorten
+from cpgnn.errors import must_be
+from cpgnn.graph import Graph
 from cpgnn.io.files import StrPath, wrong
 
 CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{80}-\x{9f}]"
@@ -29,14 +33,20 @@ def has_lines(names: pa.Array) -> pa.Array:
 
 
 def check_names(
-    path: StrPath, what: str, names: Iterable[Hashable], *, blank: bool = False
+    what: str, names: pd.Index | Sequence[Hashable], path: StrPath | None = None
 ) -> None:
-    """Raises for the first name that is against the rule; `what` is it, such as "A class name"."""
+    """Raises for the first name with control characters; `what` is it, such as "A class name"."""
+    if isinstance(names, pd.Index) and names.dtype.kind in "iu":
+        return
     text = pa.array([str(name) for name in names], pa.large_string())
-    odd = pc.or_(has_control(text), has_lines(text))
-    must = NO_CONTROL
-    if not blank and not pc.any(odd).as_py():
-        odd, must = pc.equal(pc.utf8_trim_whitespace(text), ""), "not be blank"
-    where = pc.index(odd, True).as_py()
+    where = pc.index(pc.or_(has_control(text), has_lines(text)), True).as_py()
     if where >= 0:
-        raise wrong(path, what, must, shorten(text[where].as_py()))
+        got = shorten(text[where].as_py())
+        raise must_be(what, NO_CONTROL, got) if path is None else wrong(path, what, NO_CONTROL, got)
+
+
+def check_graph_names(graph: Graph, path: StrPath | None = None) -> None:
+    """The same for all names of a graph, whoever has built it."""
+    check_names("A node id", graph.node_ids, path)
+    check_names("A class name", graph.class_names, path)
+    check_names("A feature name", graph.feature_names or (), path)

@@ -44,6 +44,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
             table.validate(full=True)
             _check_size(path, sum(map(_unpacked, table.columns)))
             names = table.column_names
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError, UnicodeError) as error:
             hint = "Write or download it again."
             reason = first_line(error).rpartition("'<Buffer>': ")[2]

@@ -160,12 +160,12 @@ def read_graph(
         if label_rows is None
         else (label_rows.file.path, label_rows.class_names)
     )
-    check_names(named_by, "A class name", classes)
+    check_names("A class name", classes, named_by)
     with about(named_by):
         check_classes(len(classes))
     if feature_rows is not None and became is not None:
         names = became.matrix_names or ()
-        check_names(feature_rows.file.path, "A feature name", names, blank=True)
+        check_names("A feature name", names, feature_rows.file.path)
     exempt = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
     kinds: Kinds | None = None
     told: list[str] = []

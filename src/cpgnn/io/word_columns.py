@@ -70,5 +70,5 @@ def _taken(file: TableFile, place: int) -> tuple[TableFile, np.ndarray, list[str
     rest = replace(file, table=file.table.remove_column(place), header=header)
     values = coded.dictionary.to_pylist()
     if len(values) <= MOST_TYPES:
-        check_names(file.path, f"A value of column {file.column(place)}", values)
+        check_names(f"A value of column {file.column(place)}", values, file.path)
     return rest, codes, values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from cpgnn.io.atomic import atomic_write
 from cpgnn.io.files import StrPath, wrong
 
 SUFFIXES = (".csv", ".parquet")
+FORMULA = r"^([=+\-@\t\r])"
 
 
 def check_table_path(path: StrPath) -> Path:
@@ -30,11 +32,14 @@ def check_table_path(path: StrPath) -> Path:
     return path
 
 
-def write_table(path: StrPath, table: pa.Table | pd.DataFrame) -> None:
+def write_table(
+    path: StrPath, table: pa.Table | pd.DataFrame, *, spreadsheet_safe: bool = False
+) -> None:
     """Write `table` to a `.csv` or `.parquet` file; a frame's index is left out.
 
     CSV: UTF-8, comma, a header, lines that end in a line feed, numbers in the shortest form that
-    reads back the same, missing values empty. Text is quoted only if some cell needs it.
+    reads back the same, missing values empty. Text is quoted only if some cell needs it. With
+    `spreadsheet_safe`, text in it that a spreadsheet would take for a formula gets a ' in front.
     """
     path = check_table_path(path)
     table = _as_table(table)
@@ -42,7 +47,7 @@ def write_table(path: StrPath, table: pa.Table | pd.DataFrame) -> None:
         if path.suffix.lower() == ".parquet":
             pq.write_table(table, file, compression="zstd")
         else:
-            _write_csv(table, file)
+            _write_csv(_without_formulas(table) if spreadsheet_safe else table, file)
 
 
 def _as_table(table: Any) -> pa.Table:
@@ -56,6 +61,17 @@ def _as_table(table: Any) -> pa.Table:
         must = "be a pyarrow Table or a pandas DataFrame"
         raise must_be("A table", must, type(table).__name__)
     return table.replace_schema_metadata(None)
+
+
+def _without_formulas(table: pa.Table) -> pa.Table:
+    columns = []
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type):
+            column = pc.cast(column, column.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = pc.replace_substring_regex(column, FORMULA, r"'\1")
+        columns.append(column)
+    return pa.table(columns, names=[re.sub(FORMULA, r"'\1", n) for n in table.column_names])
 
 
 def _write_csv(table: pa.Table, file: Any) -> None:

@@ -30,6 +30,7 @@ from cpgnn.io import (
     write_graph,
     write_table,
 )
+from cpgnn.io.names import check_graph_names, check_names
 from cpgnn.presence import CONFIG, check_run_folder
 from cpgnn.report.contents import gather
 from cpgnn.report.page import render
@@ -58,6 +59,7 @@ def fit_run(
     refit: bool = False,
     options: dict[str, Any] | None = None,
     begin: Begin | None = None,
+    spreadsheet_safe: bool = False,
 ) -> Run:
     """Fits, evaluates on held-out labels and writes the folder `out`, whole or not at all.
 
@@ -65,9 +67,11 @@ def fit_run(
     With a `coverage`, every node gets the set of classes that holds its own in that share of cases,
     of all nodes or (`coverage_per="class"`) of the nodes of each class.
     With `refit`, the epochs that validation chose are repeated on all labels, for the predictions
-    only: the scores stay those of the model that did not see the test labels.
+    only: the scores stay those of the model that did not see the test labels. `spreadsheet_safe`
+    as in `write_table`, for the `.csv` files of the folder.
     """
     check_free(out)
+    check_graph_names(loaded.graph)
     run = train_run(
         loaded,
         classifier,
@@ -80,7 +84,7 @@ def fit_run(
         begin=begin,
     )
     run = replace(run, options=options or {})
-    write_run(run, out, run.options)
+    write_run(run, out, run.options, spreadsheet_safe=spreadsheet_safe)
     return run
 
 
@@ -108,7 +112,10 @@ def _opened(folder: Path) -> Run:
         columns = None if config.features is None else FeatureColumns.from_dict(config.features)
     except (ValueError, LookupError, TypeError) as error:
         raise damaged(folder / CONFIG, reason(("features",), str(error))) from None
-    graph = read_graph_npz(folder / GRAPH) if (folder / GRAPH).exists() else None
+    graph = None
+    if (folder / GRAPH).exists():
+        graph = read_graph_npz(folder / GRAPH)
+        check_graph_names(graph, folder / GRAPH)
     classifier = CPGNNClassifier.load(folder / MODEL, graph)
     metrics = read_record(MetricsRecord, folder / METRICS)
     split = classifier.split_
@@ -154,6 +161,9 @@ def _check_fit(
     graph: Graph | None = getattr(classifier, "graph_", None)
     names = [str(name) for name in classifier.classes_]
     path, c = folder / CONFIG, len(names)
+    check_names("A class name", names, folder / MODEL)
+    if len(set(names)) < c:
+        raise damaged(folder / MODEL, "two classes have the same name")
     if config.positive is not None and config.positive >= c:
         raise damaged(path, f"positive: there are only {c} classes")
     if config.flag is not None and config.flag[0] not in names:
@@ -238,34 +248,42 @@ def report_run(run: Run, out: Path | str, name: str) -> None:
 
 
 def write_run(
-    run: Run, out: Path | str, options: dict[str, Any], *, with_graph: bool = True
+    run: Run,
+    out: Path | str,
+    options: dict[str, Any],
+    *,
+    with_graph: bool = True,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Writes the folder `out`, whole or not at all; the graph and its predictions if wanted."""
     with atomic_folder(out) as partial:
-        _write(run, partial, options)
+        _write(run, partial, options, safe=spreadsheet_safe)
         if with_graph:
-            _write_graph(run, partial)
+            _write_graph(run, partial, safe=spreadsheet_safe)
             report_run(run, partial / REPORT, Path(out).resolve().name)
         write_manifest(partial)
 
 
-def _write_graph(run: Run, folder: Path) -> None:
+def _write_graph(run: Run, folder: Path, *, safe: bool) -> None:
     table = run_predictions(run)
-    write_table(folder / "predictions.csv", table)
+    write_table(folder / "predictions.csv", table, spreadsheet_safe=safe)
     write_table(folder / PREDICTIONS, table)
     if run.positive is not None:
         name = str(run.classifier.classes_[run.positive])
-        write_table(folder / "review.csv", review_list(table, name))
+        review = review_list(table, name)
+        write_table(folder / "review.csv", review, spreadsheet_safe=safe)
     write_graph(folder / GRAPH, replace(run.graph, notices=()))
 
 
-def _write(run: Run, folder: Path, options: dict[str, Any]) -> None:
+def _write(run: Run, folder: Path, options: dict[str, Any], *, safe: bool) -> None:
     classifier = run.classifier
     names = run.class_names
-    write_table(folder / "compatibility.csv", matrix_table(classifier.compatibility_, names))
-    write_table(folder / "edge_frequency.csv", matrix_table(classifier.edge_frequency_, names))
-    intervals = classifier.edge_frequency_interval_.table(names)
-    write_table(folder / "edge_frequency_intervals.csv", intervals)
+    for name, made in (
+        ("compatibility.csv", matrix_table(classifier.compatibility_, names)),
+        ("edge_frequency.csv", matrix_table(classifier.edge_frequency_, names)),
+        ("edge_frequency_intervals.csv", classifier.edge_frequency_interval_.table(names)),
+    ):
+        write_table(folder / name, made, spreadsheet_safe=safe)
     write_table(folder / HISTORY, run.history)
     (folder / METRICS).write_text(json_text(summary(run)), encoding="utf-8")
     config = {

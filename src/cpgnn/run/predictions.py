@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.evaluation.conformal import PredictionSets
@@ -92,8 +93,6 @@ def review_list(table: pd.DataFrame, positive: str) -> pd.DataFrame:
     return ranked[[column for column in columns if column in ranked]]
 
 
-def matrix_table(matrix: np.ndarray, class_names: list[str]) -> pd.DataFrame:
-    """A class matrix with the names of its rows in the first column."""
-    frame = pd.DataFrame(matrix, columns=class_names)
-    frame.insert(0, "class", class_names)
-    return frame
+def matrix_table(matrix: np.ndarray, class_names: list[str]) -> pa.Table:
+    """A class matrix with the names of its rows in the first column; a class may be "class" too."""
+    return pa.table([pa.array(class_names), *matrix.T], names=["class", *class_names])

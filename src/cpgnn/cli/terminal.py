@@ -1,0 +1,117 @@
+"""A terminal that is closed, full or knows ASCII only, and signals that end a command.
+
+What a command did decides its exit code; what it prints degrades.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+PLAIN = {"–": "-", "−": "-", "…": "...", "≥": ">=", "≤": "<=", "“": '"', "”": '"', "×": "x"}
+"""What stands for a character where the terminal lacks it; "?" for all others."""
+SIGNALS = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "The terminal went away"}
+
+
+class Output(io.RawIOBase):
+    """Standard output; what cannot be written is dropped, and `error` says why."""
+
+    def __init__(self, handle: int, error: OSError | None = None) -> None:
+        self.handle, self.error = handle, error
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self.handle
+
+    def isatty(self) -> bool:
+        return os.isatty(self.handle)
+
+    def write(self, data: Any) -> int:
+        if self.error is None:
+            try:
+                return os.write(self.handle, data)
+            except OSError as error:
+                self.error = error
+        return len(data)
+
+
+@contextmanager
+def safe_output() -> Iterator[Output | None]:
+    """Inside, printing never fails; None where somebody else has taken standard output."""
+    codecs.register_error("cpgnn", _degraded)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="cpgnn")
+    before = sys.stdout
+    if before is not sys.__stdout__:
+        yield None
+        return
+    if before is None:  # closed; another file must not get its number and be printed into
+        gone = OSError(errno.EBADF, os.strerror(errno.EBADF))
+        raw = Output(os.open(os.devnull, os.O_WRONLY), gone)
+    else:
+        raw = Output(before.fileno())
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding="utf-8" if before is None else before.encoding,
+        errors="cpgnn",
+        line_buffering=raw.isatty(),
+    )
+    try:
+        yield raw
+    finally:
+        sys.stdout.flush()
+        sys.stdout = before
+
+
+def _degraded(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(PLAIN.get(character, "?") for character in lacking), error.end
+
+
+class Stopped(BaseException):
+    """Ctrl-C or another signal. Not a KeyboardInterrupt: typer would end without a word."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.word = number, SIGNALS[signal.Signals(number).name]
+
+
+@contextmanager
+def stopping() -> Iterator[None]:
+    """Signals inside raise `Stopped` once, so that everything is cleaned up on the way out.
+
+    One that is ignored stays so, as after nohup; but for Ctrl-C, which shells let background jobs
+    ignore.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {}
+    for number in (getattr(signal, name) for name in SIGNALS if hasattr(signal, name)):
+        if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+            before[number] = signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, _: Any) -> NoReturn:
+    for name in SIGNALS:  # a second one must not interrupt the cleaning up
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    raise Stopped(number)

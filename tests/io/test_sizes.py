@@ -1,0 +1,124 @@
+"""Sizes are known before memory is taken: by files that claim much, and by ones that hold much."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cpgnn.engine import memory
+from cpgnn.errors import InputError
+from cpgnn.io import read_graph
+
+
+def sparse(columns):
+    def write(folder):
+        np.savez(
+            folder / "g.npz",
+            edge_index=np.array([[0], [1]]),
+            features_data=np.ones(2),
+            features_indices=np.array([0, 1]),
+            features_indptr=np.array([0, 1, 2]),
+            features_shape=np.array([2, columns]),
+        )
+        return folder / "g.npz"
+
+    return write
+
+
+def lying(**parts):
+    def write(folder):
+        arrays = {"data": np.ones(2), "indices": np.arange(2), "indptr": np.arange(3)}
+        arrays |= {"shape": np.array([2, 2]), **parts}
+        features = {f"features_{part}": array for part, array in arrays.items()}
+        np.savez(folder / "g.npz", edge_index=np.array([[0], [1]]), **features)
+        return folder / "g.npz"
+
+    return write
+
+
+def rows(folder):
+    """2·10⁷ rows in a few kilobytes."""
+    zeros = np.zeros(10_000_000, np.int64)
+    table = pa.table({"source": zeros, "target": zeros})
+    with pq.ParquetWriter(folder / "e.parquet", table.schema) as file:
+        for _ in range(2):
+            file.write_table(table, row_group_size=10_000_000)
+    assert (folder / "e.parquet").stat().st_size < 200_000
+    return folder / "e.parquet"
+
+
+def long_text(folder):
+    """A text of 100 kB in each of a million rows: 11 kB."""
+    text = pa.DictionaryArray.from_arrays(np.zeros(1_000_000, np.int32), pa.array(["x" * 100_000]))
+    pq.write_table(pa.table({"source": text, "target": text}), folder / "e.parquet")
+    return folder / "e.parquet"
+
+
+def text(content):
+    def write(folder):
+        (folder / "e.csv").write_bytes(content)
+        return folder / "e.csv"
+
+    return write
+
+
+CASES = {
+    "10⁹ columns": (sparse(10**9), "Training on 1,000,000,000 features must fit into"),
+    "3·10⁷ columns": (sparse(3 * 10**7), "Training on 30,000,000 features must fit into"),
+    "2⁶² columns": (sparse(2**62), "features must fit into|well-formed CSR"),
+    "10⁹ rows": (lying(shape=np.array([10**9, 2])), "well-formed CSR"),
+    "2⁶² rows": (lying(shape=np.array([2**62, 2])), "well-formed CSR"),
+    "rows below 0": (lying(shape=np.array([-1, 2])), "well-formed CSR"),
+    "three sides": (lying(shape=np.array([2, 2, 2])), "well-formed CSR"),
+    "far pointers": (lying(indptr=np.array([0, 2**62, 2])), "well-formed CSR"),
+    "no columns": (lying(shape=np.array([2, 0])), "well-formed CSR|at least one"),
+    "many rows of Parquet": (rows, "The table must fit into .* Got 0.3 GB"),
+    "long text in Parquet": (long_text, "The table must fit into .* Got 200.0 GB"),
+    "one long line": (text(b"a," * 5_000_000), "A line must have at most 4,194,304 bytes"),
+    "many columns": (text(b"a," * 150_000 + b"b\n"), "must have at most 100,000 columns"),
+    "an open quotation mark": (
+        text(b"a,b\n" * 500 + b'a,"' + b"x,y\n" * 100_000),
+        "A cell must have at most 131,072 bytes",
+    ),
+    "many blank rows": (text(b"a,b\n" + b",\n" * 300_000 + b"a,\x01\n"), "no control|binary"),
+    "NUL far down": (text(b"a,b\n" * 400_000 + b"a,c\x00d\n"), "line 400001.* no control char"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _a_machine_of_half_a_gigabyte(monkeypatch):
+    sizes = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 17}
+    monkeypatch.setattr(memory.os, "sysconf", sizes.get)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused_by_name(tmp_path, case):
+    write, words = CASES[case]
+    path = write(tmp_path)
+    start = time.process_time()
+    with pytest.raises(InputError, match=words) as caught:
+        read_graph(path)
+    assert str(path) in str(caught.value)
+    assert time.process_time() - start < 5
+
+
+def test_classes_that_are_ids(tmp_path):
+    names = "".join(f"n{i},n{i}\n" for i in range(100_000))
+    (tmp_path / "e.csv").write_text("a,b\n" + names)
+    (tmp_path / "l.csv").write_text("id,label\n" + names)
+    with pytest.raises(InputError, match=r"l\.csv: Training with 100,000 classes must fit into"):
+        read_graph(tmp_path / "e.csv", tmp_path / "l.csv")
+
+
+def test_the_limit_is_that_of_the_process(monkeypatch, tmp_path):
+    assert memory.memory_limit() == 1 << 28
+    (tmp_path / "max").write_text("1000000\n")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path / "max")
+    assert memory.memory_limit() == 500_000
+    (tmp_path / "max").write_text("max\n")
+    monkeypatch.setattr(memory, "address_space", lambda: 3 << 20)
+    assert memory.memory_limit() == 3 << 19
