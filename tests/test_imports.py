@@ -25,7 +25,7 @@ LAYERS = (
     "cpgnn.selection cpgnn.evaluation",
     "cpgnn.engine.saving cpgnn.report.grids",
     "cpgnn.classifier cpgnn.calibration cpgnn.thresholds",
-    "cpgnn.explanation cpgnn.baselines cpgnn.datasets cpgnn.node_classifier cpgnn.pyg",
+    "cpgnn.explanation cpgnn.baselines cpgnn.datasets cpgnn.node_classifier cpgnn.pyg cpgnn.doubt",
     "cpgnn.check.finding",
     "cpgnn.check.structure",
     "cpgnn.run",

@@ -10,6 +10,8 @@ from .compatibility import sinkhorn_knopp as sinkhorn_knopp
 from .datasets import load_dataset as load_dataset
 from .distant import estimate_from_few as estimate_from_few
 from .distant import spread_labels as spread_labels
+from .doubt.labels import review_labels as review_labels
+from .doubt.suggest import suggest as suggest
 from .engine.scaling import FeatureScaler as FeatureScaler
 from .evaluation.calibration import reliability as reliability
 from .evaluation.conformal import PredictionSets as PredictionSets
@@ -35,6 +37,7 @@ from .priors import LinkPrior as LinkPrior
 from .priors import MLPPrior as MLPPrior
 from .propagation import propagate as propagate
 from .reference import gaussian_reference as gaussian_reference
+from .run.difference import Difference as Difference
 from .run.export import export_run as export_run
 from .run.folder import fit_run as fit_run
 from .run.folder import load_run as load_run

@@ -17,6 +17,7 @@ from cpgnn.cli import spark
 from cpgnn.cli.check import check
 from cpgnn.cli.datasets import datasets
 from cpgnn.cli.demo import demo
+from cpgnn.cli.diff import diff
 from cpgnn.cli.explain import explain
 from cpgnn.cli.export import export
 from cpgnn.cli.fit import fit
@@ -24,7 +25,9 @@ from cpgnn.cli.generate import generate
 from cpgnn.cli.predict import predict
 from cpgnn.cli.report import report
 from cpgnn.cli.reproduce import reproduce
+from cpgnn.cli.review_labels import review_labels
 from cpgnn.cli.stats import stats
+from cpgnn.cli.suggest import suggest
 from cpgnn.cli.table import table
 from cpgnn.cli.terminal import Stopped, safe_output, stopping
 from cpgnn.cli.verify import verify
@@ -50,6 +53,7 @@ def top(
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(fit, predict, check, explain, report, export, verify, stats),
+    *(review_labels, suggest, diff),
     *(demo, reproduce, table, datasets, generate),
 )
 for command in COMMANDS:
@@ -136,6 +140,7 @@ FLAGS = {
     "num_bootstrap": "--bootstrap-nodes",
     "reference": "--features",
     "class_sizes": "--class-size",
+    "k": "--budget",
 }
 """Parameters whose flag has another name; the others have the same name."""
 

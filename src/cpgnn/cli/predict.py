@@ -52,6 +52,9 @@ def predict(
     check_run_folder(run)
     check_files(edges, features)
 
+    import numpy as np
+
+    from cpgnn.doubt.drift import drift_notice
     from cpgnn.errors import wrong_value
     from cpgnn.evaluation.thresholds import Flag, flagged
     from cpgnn.io import check_table_path, write_table
@@ -102,6 +105,10 @@ def predict(
             more = extended(own, graph, described=loaded.described, medians=medians)
             for notice in more.notices:
                 print(f"Note: {notice}", file=sys.stderr)
+            new = np.arange(own.num_nodes, more.graph.num_nodes)
+            drifted = drift_notice(own, more.graph, new)
+            if drifted:
+                print(f"Note: {drifted}", file=sys.stderr)
             graph, nodes = more.graph, None if every else more.named
     opt.use_threads(threads)
     table = predictions(fitted.classifier, graph, fitted.split, nodes)

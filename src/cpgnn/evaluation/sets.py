@@ -48,7 +48,7 @@ class PredictsSets:
         own = self.prediction()
         y, val = own.graph.labels, self.split_.val
         known = evidence(
-            own.probabilities, y, val, self.calibration_, self._out_of_fold(), seed=self.seed
+            own.probabilities, y, val, self.calibration_, self.out_of_fold(), seed=self.seed
         )
         return make_promise(own.graph, known, self.compatibility_, coverage=coverage, per=per)
 
@@ -57,7 +57,7 @@ class PredictsSets:
         made, names = self.prediction(graph), tuple(map(str, self.classes_))
         return prediction_sets(promise, made.graph, made.probabilities, self.compatibility_, names)
 
-    def _out_of_fold(self) -> tuple[np.ndarray, np.ndarray] | None:
+    def out_of_fold(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Nodes that trained the model, and what models that had not seen them said."""
         honest: Any = getattr(self, "honest_", None)
         if honest is None or not np.isin(honest.nodes, self.split_.train).any():

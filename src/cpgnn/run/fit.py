@@ -15,6 +15,7 @@ from cpgnn.check.finding import Finding
 from cpgnn.check.structure import edge_rows, weights
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
+from cpgnn.doubt.folds import NO_NODES, as_chosen
 from cpgnn.engine.loop import Begin
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import NumericalNotice, advise, check_choice, must_be, wrong_value
@@ -30,7 +31,6 @@ from cpgnn.splits import Split, stratified_split
 
 MOST_ROWS = 2_000_000
 """Rows of an edge file that are looked through for the report: half a second."""
-NO_NODES = np.empty(0, dtype=np.int64)
 
 
 def train_run(
@@ -152,14 +152,8 @@ def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassi
 
     What needs labels that were held out stays as it was: the temperature and the edge frequencies.
     """
-    kept, architecture = fitted.kept_, fitted.architecture_
-    assert architecture is not None
     labelled = np.flatnonzero(fitted.graph_.labels >= 0)
-    again = clone(fitted).set_params(prior=architecture.prior, num_layers=architecture.num_layers)
-    if kept is not None and kept.phase == 1:
-        again.set_params(num_layers=0, pretrain_epochs=kept.epoch, epochs=0)
-    elif kept is not None:
-        again.set_params(epochs=kept.epoch)
+    again = as_chosen(fitted)
     split = Split(labelled, NO_NODES, NO_NODES)
     again.fit(fitted.graph_, split=split, scaler=fitted.scaler_, begin=begin)
     again.temperature_, again.calibration_ = fitted.temperature_, fitted.calibration_

@@ -1,0 +1,46 @@
+"""`cpgnn diff`: what became of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cpgnn.cli import options as opt
+
+
+def diff(
+    run: opt.Run,
+    other: Annotated[Path, typer.Argument(help="A later run, of the same graph or another.")],
+    top: Annotated[int, typer.Option(min=0, help="Nodes to list.")] = 10,
+    out: Annotated[
+        Path | None, typer.Option(help="Write every node that changed class: .csv or .parquet.")
+    ] = None,
+    threads: opt.Threads = None,
+) -> None:
+    """Compare two runs: classes, scores, who connects."""
+    from rich.text import Text
+
+    from cpgnn.cli.printing import console, share_table, show
+    from cpgnn.io import check_table_path, write_table
+    from cpgnn.run.difference import Difference
+    from cpgnn.run.folder import load_run
+
+    if out is not None:
+        check_table_path(out)
+    opt.use_threads(threads)
+    found = Difference.of(load_run(run), load_run(other))
+    to = console()
+    for sentence in found.sentences():
+        to.print(Text(sentence))
+    names = list(found.class_names)
+    if len(names) <= 12:
+        for title, matrix in zip(("Then", "Now"), found.frequency, strict=True):
+            show(to, share_table(f"{title}: where the edges of a class lead", matrix, names))
+    for row in found.changed.head(top).itertuples():
+        known = f", labelled {row.label}" if row.label else ""
+        to.print(Text(f"{row.id}: {row.before} → {row.after} ({row.p_after:.0%}){known}"))
+    if out is not None:
+        write_table(out, found.changed)
+        to.print(Text(f"{len(found.changed):,} nodes written to {out}"))

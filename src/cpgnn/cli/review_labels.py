@@ -1,0 +1,54 @@
+"""`cpgnn review-labels`: labels that are probably wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cpgnn.cli import options as opt
+
+
+def review_labels(
+    run: opt.Run,
+    top: Annotated[int, typer.Option(min=1, help="Labels to list.")] = 20,
+    out: Annotated[
+        Path | None, typer.Option(help="Write all doubtful labels to a .csv or .parquet file.")
+    ] = None,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = None,
+) -> None:
+    """List labels that the rest of the graph contradicts."""
+    from rich.text import Text
+
+    from cpgnn.cli.printing import console
+    from cpgnn.cli.progress import waiting
+    from cpgnn.doubt.labels import NAMED
+    from cpgnn.doubt.labels import review_labels as reviewed
+    from cpgnn.engine.text import count, some
+    from cpgnn.formatting import percent
+    from cpgnn.io import check_table_path, write_table
+    from cpgnn.run.folder import load_run
+
+    if out is not None:
+        check_table_path(out)
+    fitted = load_run(run)
+    opt.use_threads(threads)
+    labelled = int((fitted.graph.labels >= 0).sum())
+    with waiting("holding labels out in turn"):
+        found = reviewed(fitted.classifier, seed=seed)
+    print(f"{len(found):,} of {count(labelled, 'label')} are contradicted.")
+    if out is not None:
+        write_table(out, found)
+        print(f"Written to {out}")
+        return
+    to = console()
+    for row in found.head(top).itertuples():
+        line = f"{row.rank:>3}. {row.id}: labelled {row.label}, rather {row.suggested} "
+        line += f"({percent(row.p_suggested, 0)})"
+        if row.against:
+            who = some(str(row.who).split("|")) if row.against <= NAMED else f"{row.who} first"
+            who = who.replace("|", ", ")
+            line += f"; contradicted by {count(row.against, 'neighbour')} ({who})"
+        to.print(Text(line))

@@ -1,0 +1,51 @@
+"""`cpgnn suggest`: the nodes whose labels would teach most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cpgnn.cli import options as opt
+
+
+def suggest(
+    run: opt.Run,
+    budget: Annotated[int, typer.Option(min=1, help="Labels to ask for.")] = 20,
+    rule: Annotated[
+        Literal["mixed", "change", "uncertainty", "margin", "centre", "random"],
+        typer.Option(help="What makes a node worth asking for."),
+    ] = "mixed",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Table to fill in and give back as --labels: .csv or .parquet."),
+    ] = None,
+    with_known: Annotated[
+        bool, typer.Option("--with-known", help="Add the known labels to that table.")
+    ] = False,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = None,
+) -> None:
+    """Suggest what to label next."""
+    from rich.text import Text
+
+    from cpgnn.cli.printing import console
+    from cpgnn.doubt.suggest import suggest as suggested
+    from cpgnn.doubt.suggest import with_known_labels
+    from cpgnn.io import check_table_path, write_table
+    from cpgnn.run.folder import load_run
+
+    if out is not None:
+        check_table_path(out)
+    fitted = load_run(run)
+    opt.use_threads(threads)
+    found = suggested(fitted.classifier, budget, rule=rule, seed=seed)
+    if out is not None:
+        written = with_known_labels(found, fitted.graph) if with_known else found
+        write_table(out, written)
+        print(f"{len(found):,} nodes to label written to {out}")
+        return
+    to = console()
+    for row in found.itertuples():
+        to.print(Text(f"{row.rank:>3}. {row.id}: {row.why}"))

@@ -1,0 +1,104 @@
+"""Has the graph changed since the fit? Degrees, features and who connects, then and now.
+
+A difference is told where chance does not explain it (Kolmogorov–Smirnov for numbers, corrected for
+the number of comparisons) and where it is large enough to matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import ks_2samp
+
+from cpgnn.engine.text import some
+from cpgnn.errors import must_be
+from cpgnn.graph import Graph
+
+LEVEL, VISIBLE = 0.01, 0.15
+"""Largest p-value, corrected, and least distance of two distributions that are told."""
+LEAST_NODES = 20
+MOST_NODES, MOST_COLUMNS = 5_000, 500
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A number that is distributed otherwise than before."""
+
+    what: str
+    before: float
+    """Its mean then."""
+    after: float
+    distance: float
+    """Largest difference of the two cumulative distributions."""
+    p: float
+    """Corrected for the number of comparisons."""
+
+    def __str__(self) -> str:
+        return f"{self.what} (mean {self.before:.3g} then, {self.after:.3g} now)"
+
+
+def shifts(
+    then: Graph, now: Graph, nodes: np.ndarray | None = None, *, seed: int = 0
+) -> list[Shift]:
+    """Degrees and features of the nodes of `now` (or of these) beside all nodes of `then`.
+
+    The largest differences first. None where there are fewer than twenty nodes on either side.
+    Large graphs are sampled. Features are compared by position: both graphs must have the same.
+    """
+    rng = np.random.default_rng(seed)
+    old = _sample(np.arange(then.num_nodes), rng)
+    new = _sample(np.arange(now.num_nodes) if nodes is None else nodes, rng)
+    if min(len(old), len(new)) < LEAST_NODES:
+        return []
+    columns = [("number of neighbours", *(_degrees(g)[k] for g, k in ((then, old), (now, new))))]
+    if then.features is not None and now.features is not None:
+        if then.num_features != now.num_features:
+            got = f"{then.num_features} and {now.num_features}"
+            raise must_be("Both graphs", "have the same features", got)
+        chosen = np.arange(then.num_features or 0)
+        if len(chosen) > MOST_COLUMNS:
+            chosen = np.sort(rng.permutation(chosen)[:MOST_COLUMNS])
+        X, Z = (_dense(g.features, k, chosen) for g, k in ((then, old), (now, new)))
+        columns += [(_name(then, int(j)), X[:, i], Z[:, i]) for i, j in enumerate(chosen)]
+    found = []
+    for what, before, after in columns:
+        test = ks_2samp(before, after)
+        p = min(1.0, float(test.pvalue) * len(columns))
+        if p <= LEVEL and test.statistic >= VISIBLE:
+            means = float(np.mean(before)), float(np.mean(after))
+            found.append(Shift(what, *means, float(test.statistic), p))
+    return sorted(found, key=lambda shift: -shift.distance)
+
+
+def drift_notice(then: Graph, now: Graph, new: np.ndarray) -> str:
+    """What to say of new nodes that are not like those of the fit; "" where they are."""
+    if len(new) < LEAST_NODES:
+        return ""
+    found = shifts(then, now, new)
+    if not found:
+        return ""
+    return (
+        f"The new nodes are not like those of the fit: {some([str(shift) for shift in found], 3)}. "
+        "Scores and sets of classes may not hold for them."
+    )
+
+
+def _sample(nodes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return nodes if len(nodes) <= MOST_NODES else np.sort(rng.permutation(nodes)[:MOST_NODES])
+
+
+def _degrees(graph: Graph) -> np.ndarray:
+    return np.diff(graph.adjacency.indptr).astype(np.float64)
+
+
+def _dense(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    picked = X[rows][:, columns]
+    return np.asarray(picked.toarray() if sp.issparse(picked) else picked, dtype=np.float64)
+
+
+def _name(graph: Graph, column: int) -> str:
+    names = graph.feature_names
+    return f"feature {names[column]!r}" if names else f"feature {column + 1}"

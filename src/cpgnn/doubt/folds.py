@@ -1,0 +1,68 @@
+"""What a model says of labelled nodes if it has not seen their labels."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+
+from cpgnn.classifier import CPGNNClassifier
+from cpgnn.cross_fitting import Worlds
+from cpgnn.errors import must_be
+from cpgnn.splits import Split
+
+FOLDS = 5
+NO_NODES = np.empty(0, dtype=np.int64)
+
+
+def as_chosen(fitted: CPGNNClassifier) -> CPGNNClassifier:
+    """An unfitted copy that repeats what validation chose: the model, and for how many epochs."""
+    kept, architecture = fitted.kept_, fitted.architecture_
+    again: CPGNNClassifier = clone(fitted)
+    if architecture is not None:
+        again.set_params(prior=architecture.prior, num_layers=architecture.num_layers)
+    if kept is not None and kept.phase == 1:
+        again.set_params(num_layers=0, pretrain_epochs=kept.epoch, epochs=0)
+    elif kept is not None:
+        again.set_params(epochs=kept.epoch)
+    return again
+
+
+def out_of_fold(
+    fitted: CPGNNClassifier, *, folds: int = FOLDS, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """All labelled nodes [m], and probabilities [m, c] by models that had not seen their labels.
+
+    What the fit kept is used. Otherwise the chosen model is trained once for each fold, on all
+    labels outside of it and for the epochs that validation chose: no label is lost to validation,
+    so two labels a class are enough.
+    """
+    graph = fitted.graph_
+    labelled = np.flatnonzero(graph.labels >= 0)
+    if len(np.unique(graph.labels[labelled])) < 2 or len(labelled) < 4:
+        raise must_be(
+            "The run",
+            "have at least four labels of two classes, to hold some of them out",
+            f"{len(labelled)} labels",
+            "Label more nodes.",
+        )
+    P = fitted.prediction().probabilities.copy()
+    kept = fitted.out_of_fold()
+    if kept is not None:
+        P[kept[0]] = kept[1]
+        unseen = np.union1d(kept[0], np.union1d(fitted.split_.val, fitted.split_.test))
+        labelled = np.intersect1d(labelled, unseen)
+        return labelled, P[labelled]
+    worlds = Worlds.of(
+        graph.labels, graph.num_classes, labelled, NO_NODES, num_folds=folds, seed=seed
+    )
+    for f in range(folds):
+        train, hidden = worlds.fits(f), labelled[worlds.fold == f]
+        if len(np.unique(graph.labels[train])) < 2 or not len(hidden):
+            P[hidden] = 1 / graph.num_classes  # nothing was left to learn from
+            continue
+        again = as_chosen(fitted).fit(
+            graph, split=Split(train, NO_NODES, NO_NODES), scaler=fitted.scaler_
+        )
+        again.temperature_ = fitted.temperature_
+        P[hidden] = again.prediction().probabilities[hidden]
+    return labelled, P[labelled]

@@ -1,0 +1,80 @@
+"""Labels that are probably wrong: what the model, not knowing a label, would have said instead.
+
+The label of a node is doubted as far as another class is likelier without it. Beliefs are out of
+fold; the labels of the neighbours are heard through H:
+
+    Q(v)_i ∝ P(v)_i · exp(λ · mean_u log Σ_j H_ij B̃(u)_j),
+
+where B̃(u) is what is known of neighbour u: its label, softened, or the model's belief. The doubt is
+log max_{i ≠ y} Q(v)_i - log Q(v)_y, and a neighbour contradicts a label if its term is for the
+other class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from cpgnn.classifier import CPGNNClassifier
+from cpgnn.doubt.folds import out_of_fold
+from cpgnn.evaluation.conformal import FLOOR, heard, strangeness
+
+STRENGTH = 2.0
+"""λ; see benchmarks/label_errors.py."""
+SOFT = 0.1
+"""How much of a neighbour's label is taken to be wrong."""
+NAMED = 5
+"""Contradicting neighbours that are named at most."""
+COLUMNS = ["rank", "id", "label", "suggested", "p_label", "p_suggested", "doubt", "against", "who"]
+
+
+def review_labels(
+    fitted: CPGNNClassifier,
+    *,
+    beliefs: tuple[np.ndarray, np.ndarray] | None = None,
+    strength: float = STRENGTH,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The labelled nodes whose label another class contradicts, most doubtful first.
+
+    `beliefs`: nodes [m] and probabilities [m, c] out of fold; None: `out_of_fold`. Columns: rank,
+    id, label, suggested, p_label and p_suggested (the share of belief each has), doubt (the log of
+    their ratio), against (how many neighbours contradict the label) and who (the first of them).
+    """
+    graph = fitted.graph_
+    nodes, P_nodes = beliefs or out_of_fold(fitted, seed=seed)
+    P, H = fitted.prediction().probabilities.copy(), fitted.compatibility_
+    P[nodes] = P_nodes
+    labelled = np.flatnonzero(graph.labels >= 0)
+    known = P.copy()
+    known[labelled] *= SOFT
+    known[labelled, graph.labels[labelled]] += 1 - SOFT
+    Q = 1 - strangeness(P, heard(known, graph.adjacency, H), strength)[nodes]
+    y, rows = graph.labels[nodes], np.arange(len(nodes))
+    rest = Q.copy()
+    rest[rows, y] = -1
+    other = rest.argmax(axis=1)
+    own, best = Q[rows, y], Q[rows, other]
+    doubt = np.log(np.maximum(best, 1e-12)) - np.log(np.maximum(own, 1e-12))
+    order = np.argsort(-doubt, kind="stable")
+    order = order[doubt[order] > 0]
+    suits = np.log(np.maximum(known @ H.T, FLOOR))
+    names, ids = [str(name) for name in graph.class_names], graph.node_ids.astype(str)
+    table = []
+    for rank, k in enumerate(order, start=1):
+        against = _against(graph.adjacency, suits, nodes[k], int(y[k]), int(other[k]))
+        who = "|".join(ids[against[:NAMED]])
+        label, suggested = names[y[k]], names[other[k]]
+        told = (float(own[k]), float(best[k]), float(doubt[k]), len(against), who)
+        table.append((rank, ids[nodes[k]], label, suggested, *told))
+    return pd.DataFrame(table, columns=COLUMNS)
+
+
+def _against(A: sp.csr_array, suits: np.ndarray, v: int, label: int, other: int) -> np.ndarray:
+    """Neighbours of v whose term is for the other class, the strongest first."""
+    start, end = A.indptr[v], A.indptr[v + 1]
+    near = A.indices[start:end]
+    terms = suits[near, other] - suits[near, label]
+    order = np.argsort(-terms, kind="stable")
+    return np.asarray(near[order][terms[order] > 0])

@@ -1,0 +1,47 @@
+"""Drift: planted shifts are named, and nothing is said where nothing moved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cpgnn.doubt.drift import drift_notice, shifts
+from cpgnn.errors import InputError
+from toys import planted
+
+
+def test_the_shifted_feature_is_named_and_no_other():
+    then, now = planted(0, n=300, num_features=5), planted(0, n=300, num_features=5)
+    X = now.features.copy()
+    X[:, 2] += 2.0
+    (found,) = shifts(then, now.with_features(X))
+    assert found.what == "feature 3"
+    assert found.after - found.before == pytest.approx(2.0, abs=1e-4)
+
+
+def test_degrees_are_compared():
+    then, now = planted(0, n=300, degree=4), planted(1, n=300, degree=12)
+    found = shifts(then.with_features(None), now.with_features(None))
+    assert [shift.what for shift in found] == ["number of neighbours"]
+    assert found[0].after > 2 * found[0].before
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_graphs_of_one_kind_are_not_told_apart(seed):
+    then, now = (planted(s, n=200, num_features=None) for s in (seed, seed + 50))
+    assert shifts(then, now) == []
+
+
+def test_a_notice_is_about_the_new_nodes():
+    then = planted(0, n=300, num_features=3)
+    X = np.vstack([then.features[:200], then.features[200:] + 3])
+    now = then.with_features(X)
+    assert "not like those of the fit" in drift_notice(then, now, np.arange(200, 300))
+    assert drift_notice(then, now, np.arange(200)) == ""
+    assert drift_notice(then, now, np.arange(290, 300)) == ""  # ten nodes tell nothing
+
+
+def test_other_features_cannot_be_compared():
+    then, now = planted(0, num_features=3), planted(0, num_features=4)
+    with pytest.raises(InputError, match=r"must have the same features\. Got 3 and 4"):
+        shifts(then, now)

@@ -1,0 +1,98 @@
+"""Planted label errors are found, named with their neighbours, from beliefs that never saw them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cpgnn import CPGNNClassifier
+from cpgnn.doubt.folds import out_of_fold
+from cpgnn.doubt.labels import COLUMNS, review_labels
+from cpgnn.errors import InputError
+from toys import planted
+
+FAST = {"pretrain_epochs": 30, "epochs": 30}
+
+
+@pytest.fixture(scope="module")
+def spoilt():
+    """Opposites attract; features tell the classes apart; ten labels are wrong."""
+    graph = planted(0, n=300, c=2, h=0.05, signal=2.0)
+    wrong = np.random.default_rng(1).permutation(300)[:10]
+    labels = graph.labels.copy()
+    labels[wrong] = 1 - labels[wrong]
+    graph = graph.with_labels(labels, graph.class_names)
+    return CPGNNClassifier("mlp", 1, **FAST).fit(graph), wrong
+
+
+def test_planted_errors_come_first(spoilt):
+    model, wrong = spoilt
+    table = review_labels(model)
+    assert list(table.columns) == COLUMNS
+    ids = set(model.graph_.node_ids[wrong].astype(str))
+    assert table["id"][:10].isin(ids).mean() >= 0.7
+    assert (table["label"] != table["suggested"]).all()
+    assert table["doubt"].is_monotonic_decreasing
+    np.testing.assert_allclose(table["doubt"], np.log(table["p_suggested"] / table["p_label"]))
+
+
+def test_neighbours_that_contradict_are_of_the_label_itself(spoilt):
+    """Where opposites attract, a neighbour with the same label contradicts it."""
+    model, _ = spoilt
+    graph, table = model.graph_, review_labels(model)
+    assert model.compatibility_[0, 1] > 0.5
+    row = table[table["against"] > 0].iloc[0]
+    v = graph.positions([int(row["id"])])[0]
+    near = graph.adjacency.indices[graph.adjacency.indptr[v] : graph.adjacency.indptr[v + 1]]
+    same = near[graph.labels[near] == graph.labels[v]]
+    assert row["against"] == len(same)
+    assert set(row["who"].split("|")) <= set(graph.node_ids[same].astype(str))
+
+
+def test_a_label_does_not_speak_for_itself(spoilt):
+    """The belief about a node is the same whatever its own label says."""
+    model, _ = spoilt
+    nodes, P = out_of_fold(model, folds=2)
+    assert len(nodes) == 300
+    np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-6)
+    accuracy = (P.argmax(axis=1) == model.graph_.labels[nodes]).mean()
+    assert 0.8 < accuracy < 0.98  # the wrong ones are not learned by heart
+
+
+def test_two_labels_a_class_are_enough():
+    graph = planted(2, n=80)
+    few = np.concatenate([np.flatnonzero(graph.labels == c)[:2] for c in range(3)])
+    labels = np.full(80, -1)
+    labels[few] = graph.labels[few]
+    model = CPGNNClassifier("mlp", 1, pretrain_epochs=3, epochs=3)
+    model.fit(graph.with_labels(labels, graph.class_names))
+    nodes, P = out_of_fold(model)
+    np.testing.assert_array_equal(nodes, np.sort(few))
+    assert np.isfinite(P).all()
+    assert len(review_labels(model)) <= 6
+
+
+def test_kept_beliefs_are_used(spoilt):
+    model, _ = spoilt
+
+    class Honest:
+        nodes = model.split_.train
+        logits = np.eye(2)[1 - model.graph_.labels[nodes]] * 9  # the opposite of every label
+
+    model.honest_ = Honest()
+    try:
+        table = review_labels(model, strength=0.0)
+    finally:
+        del model.honest_
+    assert set(model.graph_.node_ids[Honest.nodes].astype(str)) <= set(table["id"])
+
+
+def test_too_few_labels_to_hold_out_any():
+    graph = planted(2, n=40)
+    labels = np.full(40, -1)
+    first = [int(np.flatnonzero(graph.labels == c)[0]) for c in range(3)]
+    labels[first] = graph.labels[first]
+    model = CPGNNClassifier("mlp", 1, pretrain_epochs=2, epochs=2)
+    model.fit(graph.with_labels(labels, graph.class_names))
+    with pytest.raises(InputError, match="at least four labels of two classes"):
+        review_labels(model)
