@@ -17,9 +17,15 @@ def diff(
     out: Annotated[
         Path | None, typer.Option(help="Write every node that changed class: .csv or .parquet.")
     ] = None,
+    spreadsheet_safe: opt.SpreadsheetSafe = False,
     threads: opt.Threads = None,
 ) -> None:
     """Compare two runs: classes, scores, who connects."""
+    from cpgnn.presence import check_run_folder
+
+    check_run_folder(run)
+    check_run_folder(other)
+
     from rich.text import Text
 
     from cpgnn.cli.printing import console, share_table, show
@@ -42,5 +48,5 @@ def diff(
         known = f", labelled {row.label}" if row.label else ""
         to.print(Text(f"{row.id}: {row.before} → {row.after} ({row.p_after:.0%}){known}"))
     if out is not None:
-        write_table(out, found.changed)
+        write_table(out, found.changed, spreadsheet_safe=spreadsheet_safe)
         to.print(Text(f"{len(found.changed):,} nodes written to {out}"))

@@ -16,10 +16,15 @@ def review_labels(
     out: Annotated[
         Path | None, typer.Option(help="Write all doubtful labels to a .csv or .parquet file.")
     ] = None,
+    spreadsheet_safe: opt.SpreadsheetSafe = False,
     seed: opt.Seed = 0,
     threads: opt.Threads = None,
 ) -> None:
     """List labels that the rest of the graph contradicts."""
+    from cpgnn.presence import check_run_folder
+
+    check_run_folder(run)
+
     from rich.text import Text
 
     from cpgnn.cli.printing import console
@@ -40,7 +45,7 @@ def review_labels(
         found = reviewed(fitted.classifier, seed=seed)
     print(f"{len(found):,} of {count(labelled, 'label')} are contradicted.")
     if out is not None:
-        write_table(out, found)
+        write_table(out, found, spreadsheet_safe=spreadsheet_safe)
         print(f"Written to {out}")
         return
     to = console()

@@ -24,10 +24,15 @@ def suggest(
     with_known: Annotated[
         bool, typer.Option("--with-known", help="Add the known labels to that table.")
     ] = False,
+    spreadsheet_safe: opt.SpreadsheetSafe = False,
     seed: opt.Seed = 0,
     threads: opt.Threads = None,
 ) -> None:
     """Suggest what to label next."""
+    from cpgnn.presence import check_run_folder
+
+    check_run_folder(run)
+
     from rich.text import Text
 
     from cpgnn.cli.printing import console
@@ -43,7 +48,7 @@ def suggest(
     found = suggested(fitted.classifier, budget, rule=rule, seed=seed)
     if out is not None:
         written = with_known_labels(found, fitted.graph) if with_known else found
-        write_table(out, written)
+        write_table(out, written, spreadsheet_safe=spreadsheet_safe)
         print(f"{len(found):,} nodes to label written to {out}")
         return
     to = console()
