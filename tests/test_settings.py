@@ -100,3 +100,12 @@ def test_senseless_settings_are_refused(change, message):
 def test_an_unknown_preset_is_refused():
     with pytest.raises(InputError, match=r"be 'default', 'paper' or 'authors'\. Got 'papers'"):
         preset("papers")
+
+
+def test_budgets_scale_the_epochs_and_nothing_else():
+    normal = preset("default")
+    assert normal.within("normal") == normal
+    assert normal.within("fast") == normal.but(pretrain_epochs=100, epochs=400, patience=150)
+    assert preset("paper").within("thorough").patience is None
+    with pytest.raises(InputError, match="'budget' must be 'fast', 'normal' or 'thorough'"):
+        normal.within("slow")

@@ -69,6 +69,8 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
     self_training : bool
         With prior="auto" and few labels: train the chosen model a second time, with the most
         confident half of its predictions for every class as extra labels.
+    budget : "fast", "normal" or "thorough"
+        How long to train, see `cpgnn.settings.BUDGETS`; `epochs` wins.
     seed : int
         Seed of everything random: the split, the weights, dropout.
     device : str
@@ -111,6 +113,7 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         validation: float = 0.2,
         calibrate: bool = False,
         self_training: bool = True,
+        budget: str = "normal",
         seed: int = 0,
         device: str = "cpu",
     ) -> None:
@@ -128,6 +131,7 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         self.validation = validation
         self.calibrate = calibrate
         self.self_training = self_training
+        self.budget = budget
         self.seed = seed
         self.device = device
 
@@ -240,7 +244,11 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
             "select_by": self.select_by and self.select_by.replace("-", "_"),
             "class_weight": self.class_weight,
         }
-        return preset(self.preset).but(**{k: v for k, v in changes.items() if v is not None})
+        return (
+            preset(self.preset)
+            .within(self.budget)
+            .but(**{k: v for k, v in changes.items() if v is not None})
+        )
 
     def _read_compatibility(self) -> None:
         """The learned matrix as people read it, and how often edges join which classes."""

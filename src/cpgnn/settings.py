@@ -65,10 +65,23 @@ class Settings:
         one_of(self, "select_by", "accuracy", "macro_f1", "average_precision")
         one_of(self, "class_weight", None, "balanced")
 
+    def within(self, budget: str) -> Settings:
+        """These settings with the epochs of a budget: see `BUDGETS`."""
+        check_choice("budget", budget, tuple(BUDGETS))
+        factor, patience = BUDGETS[budget], self.patience
+        return self.but(
+            pretrain_epochs=round(factor * self.pretrain_epochs),
+            epochs=round(factor * self.epochs),
+            patience=None if patience is None else max(round(factor * patience), 1),
+        )
+
     def but(self, **changes: Any) -> Settings:
         """These settings with some fields changed."""
         return changed(self, changes)
 
+
+BUDGETS = {"fast": 0.25, "normal": 1.0, "thorough": 2.0}
+"""Of the epochs of a preset, so many times as many."""
 
 PRESETS: dict[str, Settings] = {
     "default": Settings(),

@@ -165,6 +165,9 @@ def check(
     """
     target, found = rare_positive(graph, positive)
     if begin is not None:
+        from cpgnn.engine.loop import expect
+
+        expect(begin, 1)
         begin("looking", 1)
     usable = np.empty(0, dtype=np.int64)
     if (border := split or _border(graph, seed)) is not None:

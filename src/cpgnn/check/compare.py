@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from cpgnn.check.columns import dealt
-from cpgnn.engine.loop import Begin, Observer
+from cpgnn.engine.loop import Begin, Observer, expect
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import BeliefOverflowError, NumericalNotice, advise
 from cpgnn.evaluation.metrics import Scored, evaluate, rank_scores
@@ -145,6 +145,7 @@ def compare(
     c = graph.num_classes
     P = np.full((len(entries), repeats, len(nodes), c), np.nan)
     blind = np.empty((repeats, len(nodes), c))
+    expect(begin, repeats * FOLDS * (len(entries) + (graph.features is not None)))
     for r, k in np.ndindex(repeats, FOLDS):
         out = folds[r] == k
         split = _split(graph, nodes[~out], seed + r)

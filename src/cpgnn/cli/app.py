@@ -36,7 +36,6 @@ from cpgnn.errors import CPGNNError, Mention, either, tidy
 app = typer.Typer(
     help="Classify the nodes of a graph, whether its edges join like with like or opposites.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -43,6 +43,7 @@ def check(
     decimal: opt.Decimal = None,
     header: opt.Header = None,
     threads: opt.Threads = None,
+    progress: opt.Progress = "auto",
 ) -> None:
     """Find what is wrong or risky in the data. Exits with 1 if anything is, else with 0."""
     from cpgnn.presence import check_files
@@ -80,7 +81,7 @@ def check(
         merge_rare=merge_rare,
     )
     opt.use_threads(threads)
-    with progress_bar() as begin:
+    with progress_bar(progress) as begin:
         report = check_loaded(
             loaded,
             compare=compare,

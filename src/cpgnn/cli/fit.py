@@ -28,6 +28,12 @@ def fit(
     ] = None,
     preset: opt.Preset = "default",
     epochs: opt.Epochs = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Train a quarter as long: a first look.")
+    ] = False,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Train twice as long: a final run.")
+    ] = False,
     seed: opt.Seed = 0,
     test: Annotated[
         float | None, typer.Option(help="Share of labels held out for scoring; 0.2 by default.")
@@ -84,12 +90,21 @@ def fit(
     header: opt.Header = None,
     spreadsheet_safe: opt.SpreadsheetSafe = False,
     threads: opt.Threads = None,
+    progress: opt.Progress = "auto",
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Repeat a run with the options in its config.json; those given here win.",
+            is_eager=True,
+            callback=opt.repeated,
+        ),
+    ] = None,
 ) -> None:
     """Learn from labelled nodes; predict every node."""
     given = {
         key: str(value) if isinstance(value, Path) else value
         for key, value in locals().items()
-        if value is not None
+        if value is not None and key not in opt.NOT_REPEATED
     }
 
     from cpgnn.presence import check_files
@@ -115,6 +130,7 @@ def fit(
         select_by=select_by,
         class_weight=class_weight,
         calibrate=calibrate,
+        budget=opt.budget(fast, thorough),
         seed=seed,
     )
     goal = one_goal(min_precision, min_recall, best_f1)
@@ -150,7 +166,7 @@ def fit(
     if test is not None and loaded.split is not None:
         print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)
     opt.use_threads(threads)
-    with progress_bar() as begin:
+    with progress_bar(progress) as begin:
         run = fit_run(
             loaded,
             classifier,

@@ -75,6 +75,10 @@ SpreadsheetSafe = Annotated[
     bool,
     typer.Option("--spreadsheet-safe", help="Write cells that look like formulas with a ' before."),
 ]
+Progress = Annotated[
+    Literal["auto", "log", "off"],
+    typer.Option(help="A bar on terminals only (auto), plain lines anywhere (log), or nothing."),
+]
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of threads.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for everything random.")]
 
@@ -93,6 +97,38 @@ Positive = Annotated[
 Normalization = Annotated[
     Literal["none", "sym", "row"], typer.Option(help="How to scale A for propagation.")
 ]
+
+
+NOT_REPEATED = ("out", "progress", "config")
+"""Options of a fit that do not shape its result."""
+
+
+def repeated(context: typer.Context, config: Path | None) -> Path | None:
+    """Options of an earlier fit become the defaults of this one."""
+    if config is None:
+        return None
+    from cpgnn.engine.records import read_record
+    from cpgnn.errors import must_be
+    from cpgnn.run.records import OptionsRecord
+
+    path = config / "config.json" if config.is_dir() else config
+    options = read_record(OptionsRecord, path).options
+    known = {parameter.name for parameter in context.command.params}
+    strange = sorted(set(options) - known)
+    if strange or "edges" not in options:
+        got = f"{strange[0]!r}" if strange else "none of the edges"
+        raise must_be(f"{path}", "hold options of 'cpgnn fit'", got, "Was it written by another?")
+    context.default_map = {k: v for k, v in options.items() if k not in NOT_REPEATED}
+    return config
+
+
+def budget(fast: bool, thorough: bool) -> str:
+    """What was asked for; not both."""
+    from cpgnn.errors import must_be
+
+    if fast and thorough:
+        raise must_be("The budget", "be --fast or --thorough", "both")
+    return "fast" if fast else "thorough" if thorough else "normal"
 
 
 def use_threads(threads: int | None) -> None:

@@ -1,44 +1,143 @@
-"""Progress on standard error; silent where that is not a terminal."""
+"""Progress on standard error: one bar on a terminal, lines in a log if asked for, else nothing."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
 
 if TYPE_CHECKING:
     from cpgnn.engine.loop import Begin, Epoch, Observer
 
+Shown = Literal["auto", "log", "off"]
+EVERY = 10.0
+"""Seconds between the lines of a log within one piece of training."""
+EARLY = 0.05
+"""Below this share of the work, the time left is anybody's guess."""
+
+
+@dataclass
+class Course:
+    """How far a fit has come: pieces begun, pieces to come, and the epochs of this one.
+
+    Every piece counts alike, whatever it costs: what is left is a rough guess.
+    """
+
+    told: Callable[[Course], None]
+    """Called at every change."""
+    clock: Callable[[], float] = monotonic
+    begun: int = 0
+    expected: int = 0
+    name: str = ""
+    epochs: int = 0
+    done: int = 0
+    state: str = ""
+    start: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.start = self.clock()
+
+    def __call__(self, name: str, epochs: int) -> Observer:
+        """`begin` of a fit: a new piece of training."""
+        self.begun += 1
+        self.name, self.epochs, self.done, self.state = name, epochs, 0, ""
+        self.told(self)
+
+        def observe(epoch: Epoch) -> None:
+            self.done += 1
+            if self.done % 10 == 0 or self.done == self.epochs:
+                self.state = f"loss {epoch.loss:.3f} val {epoch.score:.3f}"
+                self.told(self)
+
+        return observe
+
+    def expect(self, pieces: int) -> None:
+        """So many more pieces are to come than was known."""
+        self.expected += pieces
+
+    @property
+    def pieces(self) -> int:
+        return max(self.expected, self.begun)
+
+    @property
+    def share(self) -> float:
+        """Of all pieces, what is done."""
+        if self.begun == 0:
+            return 0.0
+        within = min(self.done / self.epochs, 1.0) if self.epochs else 0.0
+        return (self.begun - 1 + within) / self.pieces
+
+    @property
+    def took(self) -> float:
+        return self.clock() - self.start
+
+    @property
+    def left(self) -> float | None:
+        """Seconds to go; None while nobody can tell."""
+        if self.share < EARLY or self.expected < self.begun:
+            return None
+        return self.took * (1 - self.share) / self.share
+
+
+def clock(seconds: float) -> str:
+    """ "0:07", "12:34", "1:02:03"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
 
 @contextmanager
-def progress_bar() -> Iterator[Begin]:
-    """Hands out `begin(name, epochs)`, which draws one bar for each piece of training."""
-    with _bars() as bars:
-        counts: dict[TaskID, int] = {}
+def progress_bar(shown: Shown = "auto") -> Iterator[Begin]:
+    """Hands out `begin(name, epochs)`: one bar for everything that is begun, or lines of a log."""
+    if shown == "log":
+        log = Log()
+        course = Course(log)
+        yield course
+        log.line(f"{clock(course.took)} done")
+        return
+    with _bars(shown) as bars:
+        task = bars.add_task("", total=1.0, state="", left=None, count="")
 
-        def finish() -> None:
-            for task in bars.tasks:  # training may have stopped early, or have nothing to count
-                reached = counts[task.id] or task.total
-                bars.update(task.id, completed=reached, total=reached)
+        def draw(course: Course) -> None:
+            bars.update(
+                task,
+                description=course.name,
+                completed=course.share,
+                count=f"{course.begun}/{course.pieces}",
+                state=course.state,
+                left=course.left,
+            )
 
-        def begin(name: str, epochs: int) -> Observer:
-            finish()
-            task = bars.add_task(name, total=epochs, state="")
-            counts[task] = 0
+        yield Course(draw)
+        bars.update(task, completed=1.0, description="done", state="", left=0.0)
 
-            def observe(epoch: Epoch) -> None:
-                counts[task] = done = counts[task] + 1
-                if done % 10 == 0 or done == epochs:
-                    state = f"loss {epoch.loss:.3f} val {epoch.score:.3f}"
-                    bars.update(task, completed=done, state=state)
 
-            return observe
+class Log:
+    """Plain lines: one when a piece begins, and some within a long one."""
 
-        yield begin
-        finish()
+    def __init__(self) -> None:
+        self.last, self.piece = -EVERY, 0
+
+    def __call__(self, course: Course) -> None:
+        new = course.begun != self.piece
+        if not new and course.took - self.last < EVERY:
+            return
+        self.last, self.piece = course.took, course.begun
+        inside = "" if new else f" {course.done:,}/{course.epochs:,} {course.state}"
+        left = "" if course.left is None else f", about {clock(course.left)} left"
+        count = f"{course.begun}/{course.pieces}"
+        self.line(f"{clock(course.took)} {count} {course.name}{inside}{left}")
+
+    @staticmethod
+    def line(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -47,14 +146,22 @@ def counting(name: str, total: int) -> Iterator[Callable[[dict[str, Any] | None]
 
     None stands for a run that was not needed.
     """
+    course = Course(lambda _: None, expected=total)
     with _bars() as bars:
-        task = bars.add_task(name, total=total, state="")
+        task = bars.add_task(name, total=1.0, state="", left=None, count=f"0/{total}")
 
         def done(result: dict[str, Any] | None) -> None:
-            bars.update(task, advance=1)
+            course.begun, course.done, course.epochs = course.begun + 1, 1, 1
             if result is not None:
-                last = f"{result['method']} on {result['dataset']}: {result['test']:.1f}"
-                bars.update(task, state=last)
+                name, where = result["method"], result["dataset"]
+                course.state = f"{name} on {where}: {result['test']:.1f}"
+            bars.update(
+                task,
+                completed=course.share,
+                count=f"{course.begun}/{total}",
+                state=course.state,
+                left=course.left,
+            )
 
         yield done
 
@@ -67,14 +174,22 @@ def waiting(what: str) -> Iterator[None]:
         yield
 
 
-def _bars() -> Progress:
+class _Left(ProgressColumn):
+    """The time left, where it is known."""
+
+    def render(self, task: Task) -> Text:
+        left = task.fields["left"]
+        return Text("" if left is None else f"{clock(left)} left", style="cyan")
+
+
+def _bars(shown: Shown = "auto") -> Progress:
     console = Console(stderr=True)
     return Progress(
-        TextColumn("{task.description:<16}"),
+        TextColumn("{task.description:<22}"),
         BarColumn(bar_width=20),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TextColumn("{task.fields[count]}"),
         TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(compact=True),
+        _Left(),
         console=console,
-        disable=not console.is_terminal,
+        disable=shown == "off" or not console.is_terminal,
     )

@@ -49,6 +49,15 @@ class DivergedError(BeliefOverflowError):
 Observer = Callable[[Epoch], None]
 Begin = Callable[[str, int], Observer | None]
 """Told of every piece of training (its name, its epochs at most); may return an observer."""
+
+
+def expect(begin: Begin | None, pieces: int) -> None:
+    """Tells whoever is told of every piece how many more there will be, if it wants to know."""
+    more: Callable[[int], None] | None = getattr(begin, "expect", None)
+    if more is not None:
+        more(pieces)
+
+
 Rule = Callable[[Epoch, Callable[[], float]], bool]
 """Asked about an epoch, with a way to its validation loss."""
 

@@ -210,11 +210,13 @@ def rank_scores(score: np.ndarray, hit: np.ndarray) -> dict[str, Any]:
 def gain_in_average_precision(
     score: np.ndarray, other: np.ndarray, hit: np.ndarray, seed: int = 0
 ) -> Scored:
-    """Average precision of one ranking minus that of another of the same nodes, [r, t] each.
+    """Average precision of one ranking minus that of another of the same nodes.
 
-    MOVER again, of the two intervals. Rankings that agree vary together; how far they do is read
+    `score` and `other`, [t] or [repeats, t]; `hit` [t] says which nodes are of the class. MOVER
+    again, of the two intervals. Rankings that agree vary together; how far they do is read
     from a bootstrap within the positive and the other nodes, of the first repeat.
     """
+    score, other = np.atleast_2d(score), np.atleast_2d(other)
     one, two = (rank_scores(s, hit)["average_precision"] for s in (score, other))
     rng, groups = np.random.default_rng(seed), (np.flatnonzero(hit), np.flatnonzero(~hit))
     rankings = [Ranking(s[0], hit) for s in (score, other)]

@@ -16,7 +16,7 @@ from cpgnn.check.structure import edge_rows, weights
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.doubt.folds import NO_NODES, as_chosen
-from cpgnn.engine.loop import Begin
+from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import NumericalNotice, advise, check_choice, must_be, wrong_value
 from cpgnn.evaluation.conformal import Per, Promise, check_coverage, kept_on
@@ -65,6 +65,7 @@ def train_run(
         # A refit trains once, on known labels: so must what it repeats.
         self_training=classifier.self_training and not refit,
     )
+    expect(begin, int(len(split.test) > 0 and graph.features is not None))  # without the graph
     start = perf_counter()
     fitted = classifier.fit(graph, split=split, scaler=scaler, begin=begin)
     took = perf_counter() - start

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from cpgnn.classifier import CPGNNClassifier
-from cpgnn.engine.loop import Begin
+from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.cross_validation import FEW, CrossValidated, cross_validated
@@ -156,6 +156,7 @@ def _cross_validated(
         return again.prediction().probabilities, without_graph(again, split)
 
     if begin is not None:
+        expect(begin, 1)
         begin("cross-validation", 1)
     return cross_validated(
         graph.labels, predict, validation=fitted.validation, seed=fitted.seed, expected=took

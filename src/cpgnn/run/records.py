@@ -26,6 +26,12 @@ class VersionRecord(Record, extra="ignore"):
     cpgnn_version: str = Field(max_length=40)
 
 
+class OptionsRecord(Record, extra="ignore"):
+    """Of config.json, what a fit was asked for."""
+
+    options: dict[str, Any]
+
+
 class ConfigRecord(Record):
     """config.json: what was asked for, and how to read a later file of features."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from cpgnn.engine.loop import Begin, Training
+from cpgnn.engine.loop import Begin, Training, expect
 from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN, Architecture
@@ -62,6 +62,8 @@ class Fitting:
     def _chosen(self, graph: Graph, split: Split, prior: str) -> Fitted:
         entries = candidates(graph, split, self.like, prior, self.num_layers)
         best, trials = entries[0], list[Trial]()
+        again = prior == "auto" and self._suits_self_training(graph, split)
+        expect(self.begin, (len(entries) if len(entries) > 1 else 0) + 1 + again)
         if len(entries) > 1:
             if len(split.val) == 0:
                 raise must_be(
@@ -82,9 +84,9 @@ class Fitting:
         model, record, best = self._first_trained(
             [trial.architecture for trial in trials] or [best], graph, split
         )
-        again = 0
-        if prior == "auto" and self._suits_self_training(graph, split):
-            model, record, again = self_trained(
+        labels = 0
+        if again:
+            model, record, labels = self_trained(
                 model,
                 record,
                 self._built(best, graph),
@@ -95,7 +97,7 @@ class Fitting:
                 observe=self.begin(f"{best} again", self._epochs),
             )
             model.num_layers = record.num_layers
-        return Fitted(model, record, best, tuple(trials), again)
+        return Fitted(model, record, best, tuple(trials), labels)
 
     def _first_trained(
         self, entries: list[Architecture], graph: Graph, split: Split
