@@ -219,6 +219,12 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         self._read_compatibility()
         return self
 
+    def see(self, graph: Graph) -> None:
+        """The fitted graph at a later time: the same nodes, other edges. Nothing is trained."""
+        if graph.fingerprint() != self.nodes_:
+            raise wrong_value("graph", "have the nodes of the fitted graph", "others")
+        self.graph_, self._own = graph, None
+
     def check_params(self) -> None:
         """Raises if a parameter makes no sense, before any data is read."""
         self._settings()

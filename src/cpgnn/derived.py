@@ -25,11 +25,36 @@ def heard_relations(graph: Graph) -> dict[str, Relation]:
     if graph.edge_types:
         found.append(edges(graph.adjacency))
     if graph.kinds is not None and not graph.predicted.all():
-        types = graph.edge_types or (EdgeType(EDGES, graph.adjacency, directed=False),)
-        found += [shared(kind, graph.predicted) for kind in types]
+        found += [shared(kind, graph.predicted) for kind in _types(graph)]
     else:
         found.append(two_hops(graph.adjacency))
     return {relation.name: relation for relation in found if relation is not None}
+
+
+def near(graph: Graph) -> sp.csr_array:
+    """A [n, n] as priors read it: who is a neighbour, whatever the type.
+
+    With several kinds, predicted nodes are neighbours if an edge joins them or they share a node of
+    another kind; other kinds have no neighbours. All edges where that is not affordable.
+    """
+    if graph.kinds is None or graph.predicted.all():
+        return graph.adjacency
+    found = [shared(kind, graph.predicted) for kind in _types(graph)]
+    if all(relation is None for relation in found):
+        return graph.adjacency
+    inside = sp.diags_array(graph.predicted.astype(np.float32))
+    total = sp.csr_array(inside @ graph.adjacency @ inside)
+    for relation in found:
+        total = total if relation is None else total + relation.matrix
+    A = sp.csr_array(total, dtype=np.float32)
+    A.eliminate_zeros()
+    A.data[:] = 1
+    A.sort_indices()
+    return A
+
+
+def _types(graph: Graph) -> tuple[EdgeType, ...]:
+    return graph.edge_types or (EdgeType(EDGES, graph.adjacency, directed=False),)
 
 
 def relation_sets(graph: Graph, relations: dict[str, Relation]) -> list[tuple[str, ...]]:

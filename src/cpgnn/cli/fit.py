@@ -82,6 +82,7 @@ def fit(
     kind_column: opt.Kind = None,
     directed: opt.Directed = False,
     directed_types: opt.OneWay = None,
+    split_time: opt.SplitTime = None,
     node_id: opt.Id = None,
     label: opt.Label = None,
     feature: opt.Feature = None,
@@ -151,6 +152,7 @@ def fit(
         kind=kind_column,
         directed=directed_types or directed,
     )
+    columns["split_time"] = split_time
     loaded = opt.read(
         edges,
         labels,

@@ -51,6 +51,10 @@ Kind = Annotated[
     str | None,
     typer.Option("--kind-column", help="Column of labels, features: what a node is ('': none)."),
 ]
+SplitTime = Annotated[
+    str | None,
+    typer.Option(help="Column of edges or labels with times: learn before, test after a moment."),
+]
 Directed = Annotated[
     bool, typer.Option("--directed", help="Edges lead from source to target; both ways differ.")
 ]

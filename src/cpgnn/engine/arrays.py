@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.errors import check_choice, must_be, wrong_value
+from cpgnn.errors import Message, advise, check_choice, must_be, wrong_value
 
 Matrix = Literal["none", "sym", "row"]
 
@@ -94,6 +94,8 @@ def simple_adjacency(
     del ends, first, second
     if A.nnz < rows:
         notices.append(repeated_rows(rows - A.nnz, weighted=weights is not None))
+        if weights is not None and not directed:
+            notices += _unequal_ways(source, target, weights, n)
     if weights is None:
         A.data[:] = 1
     elif A.nnz and A.data.max() > np.finfo(np.float32).max:
@@ -102,6 +104,18 @@ def simple_adjacency(
     A = sp.csr_array(A) if directed else sp.csr_array(A + A.T)
     A.sort_indices()
     return A, loops, notices
+
+
+def _unequal_ways(source: np.ndarray, target: np.ndarray, weights: np.ndarray, n: int) -> list[str]:
+    """Pairs of nodes with edges both ways that weigh differently: they may have a direction."""
+    F = sp.coo_array((weights, (source, target)), shape=(n, n)).tocsr()
+    both = sp.triu((F != 0).multiply((F != 0).T), k=1)
+    unequal = int((abs(both.multiply(F - F.T)) > 0).sum())
+    if not unequal:
+        return []
+    pairs = "1 pair has" if unequal == 1 else f"{unequal:,} pairs have"
+    said = f"{pairs} edges both ways with different weights. If edges have a direction, "
+    return [Message(said, advise("use {}.", directed=True))]
 
 
 def repeated_rows(count: int, *, weighted: bool) -> str:

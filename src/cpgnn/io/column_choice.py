@@ -45,6 +45,7 @@ class ColumnOptions(TypedDict, total=False):
     optional: Collection[str]
     relation_column: str | None
     kind_column: str | None
+    split_time: str | None
     directed: Directed
 
 
@@ -69,6 +70,8 @@ class Columns:
     """The column that holds the type of an edge; "": none, whatever it is called."""
     kind_column: str | None = None
     """The column of labels and features that says what a node is; "": none."""
+    split_time: str | None = None
+    """The column of edges, or of labels, that says when each came."""
     directed: Directed = False
     """Whether edges have a direction, or which types of them do."""
 
@@ -81,16 +84,16 @@ class Columns:
     @property
     def names(self) -> set[str]:
         """Every name that was given: a first line with one of them is a header."""
-        ends = (self.source, self.target, self.weight, self.relation_column)
+        ends = (self.source, self.target, self.weight, self.relation_column, self.split_time)
         nodes = (self.id, self.label, self.kind_column, *self.feature, *self.ignore)
         return {name for name in (*ends, *nodes) if name}
 
     def edges(self, path: Path, header: Header, width: int) -> list[int]:
-        """Positions of source, target[, weight][, type]."""
+        """Positions of source, target[, weight][, type][, time]."""
         find = _Finder(path, header, self.optional)
-        relation = self.find_relation(path, header)
-        rest = [i for i in range(width) if i != relation]
-        last = [] if relation is None else [relation]
+        relation, time = self.find_relation(path, header), self.find_time(header)
+        last = [i for i in dict.fromkeys((relation, time)) if i is not None]
+        rest = [i for i in range(width) if i not in last]
         given = [find.named(key, getattr(self, key)) for key in ("source", "target", "weight")]
         if not any(i is not None for i in given) and len(rest) <= 3:
             return [*rest, *last]
@@ -116,6 +119,12 @@ class Columns:
             return None
         return found
 
+    def find_time(self, header: Header) -> int | None:
+        """Where the times stand, if this is the file that has them."""
+        if self.split_time is None or self.split_time not in (header or ()):
+            return None
+        return (header or ()).index(self.split_time)
+
     def find_kind(self, path: Path, header: Header) -> int | None:
         """Where the kinds of nodes stand: the column named, or one called so behind the ids."""
         find = _Finder(path, header, (*self.optional, "kind_column"))
@@ -128,8 +137,9 @@ class Columns:
         """Positions of id, label[, split][, kind]."""
         find = _Finder(path, header, self.optional)
         ids, label = find.named("id", self.id), find.named("label", self.label)
-        kind = self.find_kind(path, header)
-        rest, last = [i for i in range(width) if i != kind], [] if kind is None else [kind]
+        kind, time = self.find_kind(path, header), self.find_time(header)
+        last = [i for i in dict.fromkeys((kind, time)) if i is not None]
+        rest = [i for i in range(width) if i not in last]
         if ids is None and label is None and len(rest) <= 3:
             return [*rest, *last]
         ids = find.id() if ids is None else ids
@@ -153,7 +163,7 @@ class Columns:
         if chosen := find.several("feature", self.feature):
             kind = self.find_kind(path, header)
             return [ids, *chosen, *([] if kind is None or kind in chosen else [kind])]
-        ignored = set(find.several("ignore", self.ignore))
+        ignored = {*find.several("ignore", self.ignore)}
         if ids and find.is_index(0):
             ignored.add(0)
         return [ids, *(i for i in range(width) if i != ids and i not in ignored)]

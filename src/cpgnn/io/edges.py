@@ -19,6 +19,7 @@ from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name
 from cpgnn.io.ids import check_ids, encode_pair
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
+from cpgnn.io.times import take_times
 from cpgnn.io.word_columns import take_types
 from cpgnn.kinds import Kinds
 from cpgnn.problems import MOST, Problems
@@ -53,6 +54,9 @@ class EdgeList:
     """The type of every edge, by name."""
     directed: Directed = False
     kinds: Kinds | None = None
+    times: np.ndarray | None = None
+    """When every edge came; dates as days after 1970-01-01, if `dated`."""
+    dated: bool = False
 
     def place_of(self, position: int) -> str:
         """Where a node is first named, for a message."""
@@ -84,6 +88,7 @@ def read_edges(path: Path, columns: Columns | None = None) -> EdgeList:
         pick=columns.edges,
         names=columns.names,
     )
+    file, times, dated = take_times(file, columns)
     file, relation, told_types = take_types(file, columns)
     width = file.table.num_columns
     if width not in (2, 3):
@@ -97,7 +102,8 @@ def read_edges(path: Path, columns: Columns | None = None) -> EdgeList:
     file.need_rows("Edges")
     source, target, ids = encode_pair(file.table.column(0), file.table.column(1))
     edges = EdgeList(path, ids, source, target, None, tuple(notices), file)
-    edges = replace(edges, relation=relation, directed=_one_way(columns, relation))
+    one_way = _one_way(columns, relation)
+    edges = replace(edges, relation=relation, directed=one_way, times=times, dated=dated)
     notices += _offered_weight(file, columns)
     weights, problems = None, Problems()
     with problems.noted():

@@ -17,6 +17,7 @@ from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.tables import TableFile, as_array, read_table
+from cpgnn.io.times import take_times
 from cpgnn.io.word_columns import take_kinds
 from cpgnn.problems import MOST, Problems
 
@@ -44,6 +45,8 @@ class LabelRows:
     """"train", "val", "test" or "" for each row; None without a third column."""
     kinds: np.ndarray | None = None
     """What the node of each row is, by name; None where the file does not say."""
+    times: np.ndarray | None = None
+    dated: bool = False
 
     @property
     def labelled(self) -> pa.Array:
@@ -58,6 +61,7 @@ def read_labels(
 ) -> LabelRows:
     columns = columns or Columns()
     file = read_table(path, header=columns.header, pick=columns.labels, names=columns.names)
+    file, times, dated = take_times(file, columns)
     file, kinds = _kinds(file, columns, unlabelled)
     width = file.table.num_columns
     if width not in (2, 3):
@@ -79,7 +83,7 @@ def read_labels(
             else:
                 split = encode_split(file, cells)
     problems.stop()
-    return LabelRows(file, ids, codes, names, split, kinds)
+    return LabelRows(file, ids, codes, names, split, kinds, times, dated)
 
 
 def _kinds(

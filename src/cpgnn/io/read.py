@@ -29,6 +29,7 @@ from cpgnn.io.labels import LabelRows, class_notices, read_labels
 from cpgnn.io.names import check_names
 from cpgnn.io.node_kinds import find_kinds
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
+from cpgnn.io.times import TimedEdges, Times
 from cpgnn.kinds import Kinds
 from cpgnn.problems import Problems
 
@@ -49,6 +50,8 @@ class LoadedGraph:
     """Which nodes have a row in the features [n]; None without features."""
     gaps: dict[str, int] = field(default_factory=dict)
     """How many missing cells of the features were filled, by column."""
+    times: Times | None = None
+    """When nodes and edges came, where `split_time` names a column."""
 
 
 def read_graph(
@@ -98,9 +101,10 @@ def read_graph(
         `relation_column` in the edges: their type ("": none). `directed`: edges lead from source to
         target, or those of the types in a list do. `kind_column` in labels and features: what a
         node is ("": nothing is said); without it, ends of edges that share no node are kinds if all
-        labels sit on one. A kind may have no features; only the one with labels is predicted. And
-        `decimal`, "." or ",", where numbers could be read in two ways; `header`, whether the tables
-        have one (detected from the first lines by default, by the rule in `cpgnn.io.headers`).
+        labels sit on one. A kind may have no features; only the one with labels is predicted.
+        `split_time` in edges or labels: when each came. And `decimal`, "." or ",", where numbers
+        could be read in two ways; `header`, whether the tables have one (detected from the first
+        lines by default, by the rule in `cpgnn.io.headers`).
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
@@ -203,10 +207,32 @@ def read_graph(
     if split is None:
         notices += rare_classes.single_labels(graph)
     graph = replace(graph, notices=(*notices, *graph.notices), kinds=kinds, mixed=mixed)
+    times = _times(given, label_rows, at_labels, len(ids), chosen.split_time)
     kept = keep_rows is True or len(given.source) <= keep_rows
     rows = np.stack([given.source, given.target]) if keep_rows and kept else None
     gaps = {} if feature_rows is None else feature_rows.gaps
-    return LoadedGraph(graph, split, rows, became, described, gaps)
+    return LoadedGraph(graph, split, rows, became, described, gaps, times)
+
+
+def _times(
+    given: EdgeList, labels: LabelRows | None, at_labels: np.ndarray, n: int, column: str | None
+) -> Times | None:
+    """When nodes came: as their labels say, else with their first edge."""
+    if column is None:
+        return None
+    nodes, dated, edges = np.full(n, np.nan), given.dated, None
+    if given.times is not None:
+        ends = (given.source, given.target)
+        edges = TimedEdges(*ends, given.weights, given.relation, given.directed, given.times)
+        for end in ends:
+            np.fmin.at(nodes, end, given.times)
+    if labels is not None and labels.times is not None:
+        nodes[:], dated = np.nan, labels.dated
+        nodes[at_labels] = labels.times
+    elif edges is None:
+        must = "name a column of the edges or of the labels"
+        raise wrong_value("split_time", must, repr(column))
+    return Times(column, nodes, dated, edges)
 
 
 def _read_edges(

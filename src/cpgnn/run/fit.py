@@ -27,6 +27,7 @@ from cpgnn.homophily import compatibility_matrix
 from cpgnn.io import LoadedGraph
 from cpgnn.run.measure import Wanted, measure
 from cpgnn.run.run import Run
+from cpgnn.run.time_split import time_split
 from cpgnn.splits import Split, stratified_split
 
 MOST_ROWS = 2_000_000
@@ -54,7 +55,13 @@ def train_run(
     if coverage is not None:
         check_coverage("coverage", coverage)
         check_choice("coverage_per", coverage_per, get_args(Per))
-    split = choose_split(loaded, test=test, validation=classifier.validation, seed=classifier.seed)
+    learned_on = graph
+    if loaded.times is not None:
+        share = classifier.validation
+        split, learned_on, _ = time_split(loaded, test=test, validation=share)
+    else:
+        share, seed = classifier.validation, classifier.seed
+        split = choose_split(loaded, test=test, validation=share, seed=seed)
     target = _positive_class(graph, positive)
     if goal is not None:
         check_flaggable(graph, split, target)
@@ -67,10 +74,14 @@ def train_run(
     )
     expect(begin, int(len(split.test) > 0 and graph.features is not None))  # without the graph
     start = perf_counter()
-    fitted = classifier.fit(graph, split=split, scaler=scaler, begin=begin)
+    fitted = classifier.fit(learned_on, split=split, scaler=scaler, begin=begin)
+    if learned_on is not graph:
+        fitted.see(graph)
     took = perf_counter() - start
     wanted = Wanted(target, positive is not None, goal)
-    found = measure(fitted, wanted, drawn=loaded.split is None, took=took, begin=begin)
+    found = measure(
+        fitted, wanted, drawn=loaded.split is None and loaded.times is None, took=took, begin=begin
+    )
     promise = None if coverage is None else promised(fitted, coverage, coverage_per)
     return Run(
         classifier=refitted(fitted, begin) if refit else fitted,

@@ -1,0 +1,74 @@
+"""When edges and labels came: a column of dates, times or numbers that grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from cpgnn.edge_types import Directed
+from cpgnn.engine.text import count, shorten
+from cpgnn.io.column_choice import Columns
+from cpgnn.io.readings import find_reading, read_numbers
+from cpgnn.io.tables import TableFile
+
+
+@dataclass(frozen=True, eq=False)
+class TimedEdges:
+    """The rows of an edge file with their times, for graphs of an earlier moment."""
+
+    source: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray | None
+    relation: object
+    directed: Directed
+    times: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """When nodes came, and their edges."""
+
+    column: str
+    nodes: np.ndarray
+    """[n]: when each was labelled, or had its first edge; NaN if nothing says so."""
+    is_date: bool
+    """Whether times are days after 1970-01-01; otherwise they are plain numbers."""
+    edges: TimedEdges | None = None
+    """None if only labels have times."""
+
+    def said(self, time: float) -> str:
+        """A time as people write it."""
+        if not self.is_date:
+            return f"{time:.15g}"
+        moment = np.datetime64(round(time * 86400), "s")
+        text = str(moment)
+        return text.removesuffix("T00:00:00")
+
+
+def take_times(file: TableFile, columns: Columns) -> tuple[TableFile, np.ndarray | None, bool]:
+    """The table without its column of times, the times by row, and whether they are dates."""
+    place = columns.find_time(file.header)
+    if place is None or not file.table.num_rows:
+        return file, None, False
+    cells = file.table.column(place)
+    is_date = False
+    if pa.types.is_floating(cells.type):
+        times = np.asarray(cells.to_numpy(), dtype=np.float64)
+    else:
+        reading = find_reading(file, place)
+        if reading is None or reading.kind == "yes/no":
+            got = shorten(str(cells[0].as_py()))
+            hint = "Write dates with the year first: 2024-12-31."
+            raise file.wrong(
+                f"Column {file.column(place)}", "hold dates or times", got, hint, row=0
+            )
+        times, is_date = read_numbers(file, place, reading), reading.kind == "date"
+    if np.isnan(times).any():
+        bad = np.isnan(times)
+        got = f"{count(int(bad.sum()), 'empty cell')} in {len(times):,} rows"
+        what = f"Column {file.column(place)}"
+        raise file.wrong(what, "hold a time in every row", got, row=int(np.argmax(bad)))
+    header = file.header and tuple(name for i, name in enumerate(file.header) if i != place)
+    return replace(file, table=file.table.remove_column(place), header=header), times, is_date
