@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,13 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
 
+from cpgnn.blend import Said, known_nodes
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.devices import check_device
 from cpgnn.engine.inputs import to_fit, to_graph
-from cpgnn.engine.loop import Begin
+from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
 from cpgnn.errors import (
@@ -38,13 +37,14 @@ from cpgnn.evaluation.prediction import (
 )
 from cpgnn.evaluation.sets import PredictsSets
 from cpgnn.graph import Graph
-from cpgnn.model import Architecture
-from cpgnn.selection.fitting import Fitting
+from cpgnn.model import CPGNN, Architecture
+from cpgnn.selection.fitting import Fitting, Honest
 from cpgnn.settings import Settings, preset
 from cpgnn.splits import Split, check_share, stratified_split
 from cpgnn.training import estimated_compatibility
 
-TRIAL_COLUMNS = ["candidate", "score", "mean", "note"]
+TRIAL_COLUMNS = ["candidate", "score", "mean", "loss", "cpu_seconds", "note"]
+PRIORS = ("auto", "trees", "smoothed", "mlp", "cheby", "link")
 
 
 class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -52,10 +52,14 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
 
     Parameters
     ----------
-    prior : "auto", "mlp", "cheby", "link", or a function (graph, seed) -> nn.Module
-        The prior belief estimator. "auto" chooses it, and `num_layers`, by validation score.
+    prior : "auto", "trees", "smoothed", "mlp", "cheby", "link", a scikit-learn classifier with
+        `predict_proba`, or a function (graph, seed) -> nn.Module
+        What is believed of a node before its neighbours are heard. "auto" blends several, weighed
+        by their worth on labels they did not see; "trees", "smoothed" and a classifier make a blend
+        of one. "mlp", "cheby", "link" and a function are trained as in the paper; so is "auto" with
+        another preset, `num_layers`, `epochs` or `normalization`: it then chooses one of the three.
     num_layers : int, optional
-        K, the layers of propagation; None: chosen by validation score.
+        K, the layers of propagation of the paper's model; None: chosen by validation score.
     preset : "default", "paper" or "authors"
     hidden, dropout, normalization : see `Architecture`
     epochs, pretrain_epochs, select_by, class_weight : override the preset, see `Settings`
@@ -63,12 +67,13 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         The class whose average precision chooses with select_by="average_precision".
     validation : float
         Share of the labelled nodes used to choose the epoch, if `fit` is given no split.
-    calibrate : bool
-        Set aside some validation nodes (`calibration_nodes`) for the temperature of
-        `predict_proba`; they do not help choose the epoch.
+    calibrate : bool, optional
+        Whether to fit the temperature of `predict_proba`. A blend has beliefs out of fold for that
+        and always does, unless False. The paper's training does so if True: some validation nodes
+        (`calibration_nodes`) are set aside, which then do not help choose the epoch.
     self_training : bool
-        With prior="auto" and few labels: train the chosen model a second time, with the most
-        confident half of its predictions for every class as extra labels.
+        Where the paper's training chooses a model on few labels: train it a second time, with the
+        most confident half of its predictions for every class as extra labels.
     budget : "fast", "normal" or "thorough"
         How long to train, see `cpgnn.settings.BUDGETS`; `epochs` wins.
     seed : int
@@ -86,19 +91,23 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
     class_shares_ : share of every class among the training labels, [c]
     temperature_ : T, what logits are divided by in `predict_proba`; 1 if not calibrated
     calibration_ : the nodes that set it; none if there were too few, or `calibrate` is off
-    num_layers_ : layers in use; 0 when the prior alone was best on the validation nodes
-    architecture_, model_, scaler_, settings_, split_, graph_ : what was fitted, and on what
+    num_layers_ : layers in use, 1 in a blend; 0 when the prior alone was best on validation nodes
+    model_ : the `Blend` or `CPGNN`; architecture_ : of a `CPGNN` with a built-in prior, else None
+    scaler_, settings_, split_, graph_ : what it was fitted with, and on
+    honest_ : nodes, and their logits by a model that did not learn from their labels
+    evidence_ : of a blend, the shares of own part and relations in what decides
     history_ : DataFrame, one row per epoch
     H_bars_ : H̄ at every tenth epoch of the second phase (not kept by `save`)
     feature_names_in_ : names of the features, if there were any; later graphs are matched by them
     self_trained_ : how many predictions served as labels in a second training; 0 if there was none
-    trials_ : DataFrame of the candidates, best first: `score` of the best epoch, `mean` of all
+    trials_ : DataFrame of what was tried: priors and then sets of relations with `score`, `loss`
+        and `cpu_seconds`; or the paper's models with `score` of the best epoch and `mean` of all
     validation_score_ : score of the kept epoch
     """
 
     def __init__(
         self,
-        prior: str | Callable[[Graph, int], nn.Module] = "auto",
+        prior: Any = "auto",
         num_layers: int | None = None,
         *,
         preset: str = "default",
@@ -111,7 +120,7 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         class_weight: str | None = None,
         positive: Any = None,
         validation: float = 0.2,
-        calibrate: bool = False,
+        calibrate: bool | None = None,
         self_training: bool = True,
         budget: str = "normal",
         seed: int = 0,
@@ -173,49 +182,52 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         self.scaler_ = scaler or FeatureScaler.fit(graph, settings.feature_scaling)
         scaled = self.scaler_(graph)
         self._own = None  # what an earlier fit said
-        held = split.val[:0]
-        if self.calibrate:
-            held = calibration_nodes(graph.labels, split.val, self.seed)
-        choosing = Split(split.train, np.setdiff1d(split.val, held), split.test)
         fitting = Fitting(
             self.prior,
             self.num_layers,
             self._like(),
             self.self_training,
             settings,
+            self.epochs is not None or self.pretrain_epochs is not None,
             self.seed,
             self.device,
             begin or (lambda name, epochs: None),
         )
+        held = split.val[:0]
+        if self.calibrate and not fitting.blends:
+            held = calibration_nodes(graph.labels, split.val, self.seed)
+        choosing = Split(split.train, np.setdiff1d(split.val, held), split.test)
         with threads_for(graph):
             fitted = fitting(scaled, choosing)
         model, record = fitted.model, fitted.record
         self.architecture_, self.self_trained_ = fitted.architecture, fitted.self_trained
-        self.trials_ = pd.DataFrame(
-            [(str(t.architecture), t.score, t.mean, t.note) for t in fitted.trials],
-            columns=TRIAL_COLUMNS,
-        )
+        self.trials_ = pd.DataFrame([t.row() for t in fitted.trials], columns=TRIAL_COLUMNS)
         self.model_, self.settings_, self.split_, self.graph_ = model, settings, split, graph
         self.classes_ = as_array(graph.class_names)
-        self.nodes_ = graph.fingerprint()
+        self.nodes_, self.node_ids_ = graph.fingerprint(), graph.node_ids
         self.n_features_in_ = graph.num_features or 0
         self.feature_names_in_ = graph.feature_names
-        self.num_layers_ = model.num_layers
-        self.history_ = pd.DataFrame(record.epochs)
+        self.num_layers_ = record.num_layers
+        self.history_ = pd.DataFrame(record.epochs, columns=[f.name for f in fields(Epoch)])
         self.H_bars_ = record.H_bars
         self.kept_ = record.kept
-        self.validation_score_ = record.kept.score if record.kept else float("nan")
-        self.initial_compatibility_ = record.initial_compatibility
-        if (
-            self.initial_compatibility_ is None and model.num_layers == 0
-        ):  # asked for from the start
-            self.initial_compatibility_ = estimated_compatibility(model, scaled, split, settings)
         counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
         self.class_shares_: np.ndarray | None = counts / counts.sum()
-        self._own = self._predicted(graph, scaled, 1.0)
-        self.calibration_, self.temperature_ = held, 1.0
-        if len(held):  # these nodes neither trained the weights nor chose the epoch
-            self.temperature_ = fit_temperature(self._own.logits[held], graph.labels[held])
+        self._own = self._predicted(graph, scaled, 1.0, fitted.said)
+        self.honest_ = fitted.honest or Honest(held, self._own.logits[held])
+        self.validation_score_ = record.kept.score if record.kept else fitted.score
+        self.calibration_, self.temperature_ = self.honest_.nodes, 1.0
+        if self.calibrate is False:
+            self.calibration_ = held
+        elif len(self.calibration_):  # these logits did not learn from their nodes' labels
+            y = graph.labels[self.calibration_]
+            self.temperature_ = fit_temperature(self.honest_.logits, y)
+        self.initial_compatibility_ = record.initial_compatibility
+        if isinstance(model, CPGNN) and model.num_layers == 0:  # was it asked for from the start?
+            estimate = self.initial_compatibility_
+            if estimate is None:
+                estimate = estimated_compatibility(model, scaled, split, settings)
+            self.initial_compatibility_ = estimate
         self._read_compatibility()
         return self
 
@@ -225,12 +237,18 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
             raise wrong_value("graph", "have the nodes of the fitted graph", "others")
         self.graph_, self._own = graph, None
 
+    @property
+    def name(self) -> str:
+        """What the fitted model is called."""
+        made = self.architecture_ or self.model_
+        return "a custom prior" if isinstance(made, CPGNN) else str(made)
+
     def check_params(self) -> None:
         """Raises if a parameter makes no sense, before any data is read."""
         self._settings()
         self._like()
         if isinstance(self.prior, str):
-            check_choice("prior", self.prior, ("auto", "mlp", "cheby", "link"))
+            check_choice("prior", self.prior, PRIORS)
         check_share("validation", self.validation)
         check_count("seed", self.seed, least=0, most=LARGEST_SEED)
         check_device(self.device)
@@ -258,7 +276,13 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
 
     def _read_compatibility(self) -> None:
         """The learned matrix as people read it, and how often edges join which classes."""
-        H_bar = self.model_.H_bar.detach().double().cpu().numpy()
+        said = self.prediction().said
+        self.evidence_ = {} if said is None else said.evidence()
+        if isinstance(self.model_, CPGNN):
+            H_bar = self.model_.H_bar.detach().double().cpu().numpy()
+        else:
+            assert said is not None
+            H_bar = said.H_bar()
         if self.num_layers_ == 0 and self.initial_compatibility_ is not None:
             self.compatibility_ = self.initial_compatibility_
         elif self.settings_.recalibrate:
@@ -301,18 +325,34 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
             self._own = made
         return made
 
-    def _predicted(self, graph: Graph, scaled: Graph, temperature: float) -> Prediction:
+    def _predicted(
+        self, graph: Graph, scaled: Graph, temperature: float, said: Said | None = None
+    ) -> Prediction:
         with threads_for(scaled):
-            logits = finite_logits(self.model_, scaled)
-        shares, nothing = self.class_shares_, np.zeros(graph.num_nodes, dtype=bool)
-        if shares is not None and self.architecture_ is not None:
+            if isinstance(self.model_, CPGNN):
+                logits = finite_logits(self.model_, scaled)
+            else:
+                said = said or self.model_.said(self.model_.inputs(scaled, self._known(graph)))
+                logits = said.logits
+        architecture, shares = self.architecture_, self.class_shares_
+        nothing = np.zeros(graph.num_nodes, dtype=bool)
+        if shares is not None and (said is not None or architecture is not None):
             nothing = lacks_evidence(scaled)
-            if scaled.features is None and self.architecture_.prior != "link":
+            if said is not None:
+                nothing &= said.inputs.labels < 0
+            elif scaled.features is None and architecture and architecture.prior != "link":
                 nothing[self.split_.train] = False  # these the prior knows by heart
-        return Prediction(graph, scaled, logits, nothing, shares, temperature)
+        return Prediction(graph, scaled, logits, nothing, shares, temperature, said)
+
+    def _known(self, graph: Graph) -> np.ndarray | None:
+        """Where the nodes of a graph stand in that of the fit; None: they are the same."""
+        fitted: Graph | None = getattr(self, "graph_", None)
+        if graph is fitted or graph.fingerprint() == self.nodes_:
+            return None
+        return known_nodes(graph, self.node_ids_, fitted)
 
     def logits(self, graph: Graph | None = None) -> np.ndarray:
-        """Logits [n, c] of every node: B̄^(K) + 1/c, or the prior's where K is 0."""
+        """Logits [n, c] of every node: of a blend; or B̄^(K) + 1/c, the prior's where K is 0."""
         return self.prediction(graph).logits.copy()
 
     def predict_proba(self, graph: Graph | None = None) -> np.ndarray:

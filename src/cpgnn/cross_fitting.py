@@ -28,6 +28,8 @@ class Worlds:
     val: np.ndarray
     fold: np.ndarray
     num_folds: int
+    class_weight: np.ndarray
+    """[c]: what a node of each class counts."""
 
     @classmethod
     def of(
@@ -38,9 +40,11 @@ class Worlds:
         val: np.ndarray,
         *,
         num_folds: int = 5,
+        class_weight: np.ndarray | None = None,
         seed: int = 0,
     ) -> Worlds:
         """Stratified folds: the nodes of every class are shuffled and dealt in turn."""
+        num_folds = max(2, min(num_folds, len(train)))
         rng = np.random.default_rng(seed)
         fold = np.empty(len(train), dtype=np.int64)
         turn = 0
@@ -51,7 +55,8 @@ class Worlds:
         hidden = np.full_like(labels, -1)
         known = np.concatenate([train, val])
         hidden[known] = labels[known]  # no other label can leak: it is not here
-        return cls(hidden, num_classes, train, val, fold, num_folds)
+        weight = np.ones(num_classes) if class_weight is None else class_weight
+        return cls(hidden, num_classes, train, val, fold, num_folds, weight)
 
     @property
     def num_worlds(self) -> int:
@@ -72,10 +77,15 @@ class Worlds:
         return self.train[self.fold != f]
 
     def weights(self) -> np.ndarray:
-        """[k + 1, N]: 1/N_f where a training node trains world f, else 0."""
-        M = np.ones((self.num_worlds, len(self.train)), dtype=np.float32)
+        """[k + 1, N]: what a training node counts in world f, 0 in that of its fold; sums to 1."""
+        M = np.tile(self.class_weight[self.labels[self.train]], (self.num_worlds, 1))
         M[self.fold, np.arange(len(self.train))] = 0
-        return M / np.maximum(M.sum(axis=1, keepdims=True), 1)
+        return (M / np.maximum(M.sum(axis=1, keepdims=True), 1e-12)).astype(np.float32)
+
+    def shares(self) -> np.ndarray:
+        """[N + V]: what a judged node counts in a mean over all of them."""
+        weight = self.class_weight[self.labels[self.judged]]
+        return (weight / weight.sum()).astype(np.float32)
 
     def honest(self, values: np.ndarray) -> np.ndarray:
         """[N + V, ...] of values [k + 1, n, ...]: each judged node in its own world."""

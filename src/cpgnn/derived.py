@@ -14,9 +14,7 @@ import scipy.sparse as sp
 
 from cpgnn.edge_types import EdgeType
 from cpgnn.graph import Graph
-from cpgnn.relations import MAX_ENTRIES, Relation, edges, two_hops
-
-EDGES, TWO_HOPS = "edges", "two hops"
+from cpgnn.relations import EDGES, MAX_ENTRIES, Relation, edges, two_hops
 
 
 def heard_relations(graph: Graph) -> dict[str, Relation]:

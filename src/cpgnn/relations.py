@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+EDGES, TWO_HOPS = "edges", "two hops"
 MAX_ENTRIES = 20_000_000
 """Entries of "exactly two hops" above which it is left out (12 bytes each, and as many again while
 it is built)."""
@@ -30,7 +31,7 @@ class Relation:
 
 
 def edges(A: sp.csr_array) -> Relation:
-    return Relation("edges", sp.csr_array(A, dtype=np.float32))
+    return Relation(EDGES, sp.csr_array(A, dtype=np.float32))
 
 
 def two_hop_bound(A: sp.csr_array) -> int:
@@ -53,4 +54,4 @@ def two_hops(A: sp.csr_array, max_entries: int = MAX_ENTRIES) -> Relation | None
     S.setdiag(0)
     S = sp.csr_array(S, dtype=np.float32)
     S.eliminate_zeros()
-    return Relation("two hops", S)
+    return Relation(TWO_HOPS, S)

@@ -12,10 +12,11 @@ from scipy.special import log_softmax
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+from portfolio.second_stage import fit_second_stage, fit_stage, heard
+
 from cpgnn.cross_fitting import Worlds
 from cpgnn.relations import edges, two_hops
 from portfolio import columns as col
-from portfolio.second_stage import fit_second_stage, fit_stage, heard
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ def fit(
     labels: opt.Labels = None,
     features: opt.Features = None,
     prior: Annotated[
-        Literal["auto", "mlp", "cheby", "link"],
-        typer.Option(help="The model before propagation; 'auto' tries several."),
+        Literal["auto", "trees", "smoothed", "mlp", "cheby", "link"],
+        typer.Option(help="What is believed before neighbours speak; 'auto' blends several."),
     ] = "auto",
     layers: Annotated[
         int | None, typer.Option(min=1, help="Layers of propagation; chosen for you by default.")

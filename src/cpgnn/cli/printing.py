@@ -187,7 +187,11 @@ def worth_knowing(run: Run) -> list[str]:
 
 def _model_line(run: Run) -> str:
     classifier = run.classifier
-    line = str(classifier.architecture_)
+    line = classifier.name
+    if classifier.evidence_:
+        shares = classifier.evidence_.items()
+        told = ", ".join(f"{name} {percent(share, 0)}" for name, share in shares)
+        line += f"; evidence: {told}"
     if classifier.num_layers_ == 0:
         line += "; its prior alone was best on the validation nodes, so no propagation is used"
     if classifier.self_trained_:

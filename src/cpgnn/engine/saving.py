@@ -25,21 +25,22 @@ from cpgnn.engine.records import (
     json_text,
     read_record,
 )
+from cpgnn.engine.saving_blend import BlendFiles, BlendRecord, blend_record
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.text import listed
 from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder
-from cpgnn.model import Architecture
+from cpgnn.model import CPGNN, Architecture
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
 
-FORMAT = 2
-"""Raised when what is written changes: 2 added the temperature and the intervals."""
+FORMATS = PAPER, BLEND = 2, 3
+"""Raised when what is written changes: 2 added the temperature and the intervals, 3 blends."""
 MODEL_FILES = CONFIG, WEIGHTS = "model.json", "weights.safetensors"
 MOST_LAYERS = 1_000
 """A file that asks for more would keep the processor busy for ever."""
@@ -77,7 +78,8 @@ class ModelRecord(Record):
     format: int
     cpgnn_version: str
     shape: ShapeRecord
-    architecture: Architecture
+    architecture: Architecture | None = None
+    blend: BlendRecord | None = None
     num_layers: Count = Field(le=MOST_LAYERS)
     settings: Settings
     parameters: dict[str, str | int | float | bool | None]
@@ -88,6 +90,7 @@ class ModelRecord(Record):
     validation_score: Number
     temperature: float = Field(gt=0)
     self_trained: Count = 0
+    evidence: dict[str, Share] = Field(default_factory=dict)
     edge_frequency: FrequencyRecord
     kept: EpochRecord | None
 
@@ -99,14 +102,18 @@ class ModelRecord(Record):
         names = self.feature_names
         if names is not None and not len(set(names)) == len(names) == (F or 0):
             raise ValueError(f"feature_names should name each of {F} features once")
-        if self.num_layers not in (0, self.architecture.num_layers):
-            raise ValueError(f"num_layers should be 0 or {self.architecture.num_layers}")
+        if (self.architecture is None) == (self.blend is None):
+            raise ValueError("there should be either an architecture or a blend")
+        layers = 1 if self.architecture is None else self.architecture.num_layers
+        if self.num_layers not in (0, layers):
+            raise ValueError(f"num_layers should be 0 or {layers}")
         return self
 
 
 def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
     """Writes `folder`, whole or not at all."""
-    if classifier.architecture_ is None:
+    model = classifier.model_
+    if classifier.architecture_ is None and isinstance(model, CPGNN):
         raise must_be(
             "The prior",
             "be a built-in one to be saved",
@@ -125,17 +132,21 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         if not isinstance(name, str | int | float | bool | np.generic):
             raise must_be("A class name", "be text or a number to be saved", type(name).__name__)
     config = {
-        "format": FORMAT,
+        "format": PAPER if isinstance(model, CPGNN) else BLEND,
         "cpgnn_version": cpgnn.__version__,
         "shape": {
             "num_nodes": graph.num_nodes,
             "num_features": graph.num_features,
             "num_classes": graph.num_classes,
         },
-        "architecture": asdict(classifier.architecture_),
+        "architecture": classifier.architecture_ and asdict(classifier.architecture_),
         "num_layers": classifier.num_layers_,
         "settings": asdict(classifier.settings_),
-        "parameters": {k: v for k, v in classifier.get_params().items() if not callable(v)},
+        "parameters": {
+            k: v
+            for k, v in classifier.get_params(deep=False).items()
+            if v is None or isinstance(v, str | int | float | bool)
+        },
         "class_names": graph.class_names,
         "feature_names": classifier.feature_names_in_,
         "nodes": classifier.nodes_,
@@ -143,6 +154,7 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "validation_score": classifier.validation_score_,
         "temperature": classifier.temperature_,
         "self_trained": classifier.self_trained_,
+        "evidence": classifier.evidence_,
         "edge_frequency": {
             "confidence": found.confidence,
             "method": found.method,
@@ -164,8 +176,12 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         **{f"split.{part}": getattr(classifier.split_, part) for part in PARTS},
     }
     tensors = {name: torch.tensor(array) for name, array in arrays.items() if array is not None}
-    for name, tensor in classifier.model_.state_dict().items():
-        tensors[f"model.{name}"] = tensor.detach().cpu().contiguous()
+    if isinstance(model, CPGNN):
+        for name, tensor in model.state_dict().items():
+            tensors[f"model.{name}"] = tensor.detach().cpu().contiguous()
+    else:
+        config["blend"], parts = blend_record(model, classifier.node_ids_)
+        tensors |= {name: torch.tensor(array) for name, array in parts.items()}
     with atomic_folder(folder) as partial:
         (partial / CONFIG).write_text(json_text(config), encoding="utf-8")
         save_file(tensors, partial / WEIGHTS)
@@ -183,10 +199,17 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         classifier.split_ = Split(*(arrays[f"split.{part}"] for part in PARTS))
     except (TypeError, InputError) as error:
         raise damaged(folder / CONFIG, str(error)) from None
-    model = record.architecture.build(record.shape)
-    model.load_state_dict(weights)
-    model.num_layers = record.num_layers
-    classifier.model_ = model.eval()
+    if record.architecture is not None:
+        model = record.architecture.build(record.shape)
+        model.load_state_dict(weights)
+        model.num_layers = record.num_layers
+        classifier.model_ = model.eval()
+    else:
+        files = _blend_files(record)
+        try:
+            classifier.model_, classifier.node_ids_ = files.made(arrays), files.ids(arrays)
+        except (ValueError, RecursionError) as error:
+            raise damaged(folder / WEIGHTS, str(error)) from None
     classifier.architecture_, classifier.num_layers_ = record.architecture, record.num_layers
     classifier.settings_ = record.settings
     classifier.scaler_ = FeatureScaler(
@@ -202,7 +225,7 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
     initial, rest = classifier.initial_compatibility_, dict(record.edge_frequency)
     classifier.edge_frequency_interval_ = EdgeFrequency(share, low, high, edges, initial, **rest)
     classifier.temperature_, classifier.calibration_ = record.temperature, arrays["calibration"]
-    classifier.self_trained_ = record.self_trained
+    classifier.self_trained_, classifier.evidence_ = record.self_trained, record.evidence
     classifier.class_shares_ = arrays.get("class_shares")  # models of 0.1 have none
     classifier.nodes_ = record.nodes
     classifier.kept_ = Epoch(**dict(record.kept)) if record.kept else None
@@ -220,13 +243,13 @@ def _read_record(path: Path) -> ModelRecord:
         must = f"be a model folder with {CONFIG} and {WEIGHTS}"
         raise must_be(f"{path.parent}", must, "a folder without them")
     written = read_record(FormatRecord, path)
-    if written.format != FORMAT:
+    if written.format not in FORMATS:
         raise must_be(
             f"{path}",
-            f"have model format {FORMAT}",
+            f"have model format {listed(FORMATS)}",
             f"format {written.format}, written by cpgnn {written.cpgnn_version}",
             "Upgrade cpgnn to read it."
-            if written.format > FORMAT
+            if written.format > BLEND
             else "Fit and save the model again.",
         )
     return read_record(ModelRecord, path)
@@ -239,16 +262,23 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
     except (SafetensorError, OSError) as error:
         raise damaged(path, str(error).splitlines()[0]) from None
     c, F, n = record.shape.num_classes, record.shape.num_features, record.shape.num_nodes
-    shapes = record.architecture.weight_shapes(record.shape)
-    wanted: dict[str, tuple[int, ...]] = {f"model.{name}": size for name, size in shapes.items()}
+    wanted, texts = dict[str, tuple[int, ...]](), set[str]()
+    ranges = dict.fromkeys(("calibration", *(f"split.{part}" for part in PARTS)), (-1, 0, n - 1))
+    if record.architecture is not None:
+        shapes = record.architecture.weight_shapes(record.shape)
+        wanted = {f"model.{name}": size for name, size in shapes.items()}
+    else:
+        files = _blend_files(record)
+        wanted, ranges = files.numbers(), ranges | files.positions()
+        texts = set(files.texts())
     wanted |= dict.fromkeys(("compatibility", *FREQUENCIES), (c, c))
     optional = {"initial_compatibility": (c, c), "class_shares": (c,)}
     wanted |= {name: size for name, size in optional.items() if name in tensors}
     if record.scaling == "standard":
         wanted |= {"scaler.mean": (F or 0,), "scaler.std": (F or 0,)}
-    positions = ("calibration", *(f"split.{part}" for part in PARTS))
-    if tensors.keys() != wanted.keys() | set(positions):
-        odd = sorted(tensors.keys() ^ (wanted.keys() | set(positions)))
+    known = wanted.keys() | ranges.keys() | texts
+    if tensors.keys() != known:
+        odd = sorted(tensors.keys() ^ known)
         raise damaged(path, f"{odd[0]!r} is missing, or is not of this model")
     for name, size in wanted.items():
         tensor = tensors[name]
@@ -260,12 +290,23 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
             raise damaged(path, f"{name!r} does not hold finite numbers")
     if record.scaling == "standard" and not (tensors["scaler.std"] > 0).all():
         raise damaged(path, "'scaler.std' holds a number that is not positive")
-    for name in positions:
+    for name, (length, least, most) in ranges.items():
         tensor = tensors[name]
-        at_home = tensor.dtype == torch.int64 and tensor.ndim == 1
-        if not at_home or ((tensor < 0) | (tensor >= n)).any():
-            raise damaged(path, f"{name!r} does not hold positions of {n:,} nodes")
+        flat = tensor.dtype == torch.int64 and tensor.ndim == 1
+        if not flat or length not in (-1, len(tensor)):
+            raise damaged(path, f"{name!r} is not a list of whole numbers")
+        if ((tensor < least) | (tensor > most)).any():
+            raise damaged(path, f"{name!r} has a number that is not from {least} to {most:,}")
+    for name in texts:
+        if tensors[name].dtype != torch.uint8 or tensors[name].ndim != 1:
+            raise damaged(path, f"{name!r} is not text")
     return tensors
+
+
+def _blend_files(record: ModelRecord) -> BlendFiles:
+    assert record.blend is not None
+    shape = record.shape
+    return BlendFiles(record.blend, shape.num_nodes, shape.num_features, shape.num_classes)
 
 
 def _own_graph(folder: Path, record: ModelRecord, graph: Graph) -> Graph:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from cpgnn.blend import Said
 from cpgnn.engine.scaling import match_names
 from cpgnn.errors import BeliefOverflowError, Message, NotInductiveError, advise
 from cpgnn.evaluation.calibration import softmax
@@ -26,12 +27,14 @@ class Prediction:
     scaled: Graph
     """The same as the network was fed with it."""
     logits: np.ndarray
-    """[n, c]: B̄^(K) + 1/c, or the prior's where K is 0."""
+    """[n, c]: of a blend; or B̄^(K) + 1/c, the prior's where K is 0."""
     nothing_known: np.ndarray
     """[n]: nodes without edges and features, of which the model cannot know a thing."""
     class_shares: np.ndarray | None
     """[c], of the training labels: the probabilities of those nodes."""
     temperature: float
+    said: Said | None = None
+    """Of a blend: what its logits are made of."""
 
     @cached_property
     def probabilities(self) -> np.ndarray:

@@ -132,7 +132,7 @@ def _cpgnn(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
     architecture = job.configuration["architecture"]
     if architecture == "auto":
         fitted = CPGNNClassifier(preset=job.preset, seed=job.seed).fit(graph, split=split)
-        chosen = {"chosen": str(fitted.architecture_), "num_layers": fitted.num_layers_}
+        chosen = {"chosen": fitted.name, "num_layers": fitted.num_layers_}
         logits = fitted.logits()
         return _outcome(logits, graph, split, len(fitted.history_), fitted.kept_) | chosen
     settings = Settings(**job.configuration["settings"])

@@ -10,10 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from cpgnn.blend import Said
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
 from cpgnn.errors import wrong_value
 from cpgnn.evaluation.calibration import softmax
+from cpgnn.explanation.blended import blend_terms
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.walks import Walks, split_walks
 from cpgnn.graph import Graph
@@ -26,6 +28,7 @@ def explain(
 ) -> Explanation:
     """The logits of `nodes` (ids; all nodes if None) as exact sums over prior and neighbours.
 
+    Of a blend: own part + one term for every neighbour, see `Blend`. Of the paper's model:
     logits_v = 1/c + B̄^(0)_v + Σ_u M_vu B̄^(K-1)_u H̄, where M is A or its normalisation. The prior
     term is 1/c + B̄^(0)_v, the prior's probabilities. For K > 1 the walks that start at v and come
     back are taken out of the terms of its neighbours and shown separately (see `walks`). If K is 0,
@@ -42,9 +45,8 @@ def explain(
     else:
         must = "be a fitted CPGNNClassifier or a CPGNN"
         raise wrong_value("model", must, type(model).__name__)
-    network, ids = given.network, given.graph.node_ids.to_numpy()
+    ids = given.graph.node_ids.to_numpy()
     where = np.arange(len(ids)) if nodes is None else given.graph.positions(nodes)
-    walks = _walks(network, given.graph, where)
     known = np.flatnonzero(np.isin(given.used_for, ["train", "val"]) & (given.labels >= 0))
     ends = given.graph.degrees @ enhanced_belief(given.probabilities, given.labels, known)
     return Explanation(
@@ -52,24 +54,57 @@ def explain(
         class_names=given.class_names,
         logits=given.logits[where],
         probabilities=given.probabilities[where],
-        prior=walks.own,
-        returning=walks.returning,
-        pointer=walks.pointer,
-        neighbours=ids[walks.neighbours],
-        weights=given.graph.adjacency[where].data[: len(walks.neighbours)],
-        contributions=walks.arriving,
-        looks_like=walks.beliefs.argmax(axis=1),
         labels=given.labels[where],
         used_for=given.used_for[where],
-        neighbour_labels=given.labels[walks.neighbours],
         edge_frequency=given.edge_frequency,
         edge_share=edge_share(ends, given.edge_frequency),
         weighted=given.graph.is_weighted,
-        prior_kind=getattr(network.prior, "kind", "custom"),
-        num_layers=network.num_layers,
-        normalization=network.normalization,
         nothing_known=None if given.nothing_known is None else given.nothing_known[where],
+        **(_walked(given, where, ids) if given.said is None else _blended(given, where, ids)),
     )
+
+
+def _walked(given: _Given, where: np.ndarray, ids: np.ndarray) -> dict[str, Any]:
+    """The terms of the paper's model."""
+    network = given.network
+    assert network is not None
+    walks = _walks(network, given.graph, where)
+    return {
+        "prior": walks.own,
+        "returning": walks.returning,
+        "pointer": walks.pointer,
+        "neighbours": ids[walks.neighbours],
+        "weights": given.graph.adjacency[where].data[: len(walks.neighbours)],
+        "contributions": walks.arriving,
+        "looks_like": walks.beliefs.argmax(axis=1),
+        "neighbour_labels": given.labels[walks.neighbours],
+        "prior_kind": getattr(network.prior, "kind", "custom"),
+        "num_layers": network.num_layers,
+        "normalization": network.normalization,
+    }
+
+
+def _blended(given: _Given, where: np.ndarray, ids: np.ndarray) -> dict[str, Any]:
+    """The terms of a blend."""
+    assert given.said is not None
+    made = blend_terms(given.said, where)
+    own = sum(made.parts.values(), np.zeros((len(where), 1)))
+    return {
+        "prior": own,
+        "returning": np.zeros_like(own),
+        "pointer": made.pointer,
+        "neighbours": ids[made.neighbours],
+        "weights": made.weights,
+        "contributions": made.contributions,
+        "looks_like": given.said.beliefs[made.neighbours].argmax(axis=1),
+        "neighbour_labels": given.labels[made.neighbours],
+        "prior_kind": "blend",
+        "num_layers": 1,
+        "normalization": "none",
+        "parts": made.parts,
+        "relations": made.relations,
+        "far": made.far if made.far.any() else None,
+    }
 
 
 def edge_share(ends: np.ndarray, F: np.ndarray) -> np.ndarray:
@@ -94,7 +129,8 @@ def edge_share(ends: np.ndarray, F: np.ndarray) -> np.ndarray:
 class _Given:
     """A network, a graph as it is fed to it, and what the one says about the other's n nodes."""
 
-    network: CPGNN
+    network: CPGNN | None
+    """None for a blend."""
     graph: Graph
     class_names: tuple[str, ...]
     logits: np.ndarray
@@ -105,6 +141,7 @@ class _Given:
     """"train", "val", "test" or ""."""
     edge_frequency: np.ndarray
     nothing_known: np.ndarray | None = None
+    said: Said | None = None
 
 
 def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
@@ -118,7 +155,7 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
         split = model.split_
         used_for[split.train], used_for[split.val], used_for[split.test] = "train", "val", "test"
     return _Given(
-        model.model_,
+        model.model_ if isinstance(model.model_, CPGNN) else None,
         prediction.scaled,
         names,
         prediction.logits,
@@ -127,6 +164,7 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
         used_for,
         model.edge_frequency_,
         prediction.nothing_known,
+        prediction.said,
     )
 
 

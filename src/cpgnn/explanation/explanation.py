@@ -19,13 +19,14 @@ from cpgnn.explanation.sentences import sentences
 from cpgnn.explanation.terms import terms
 from cpgnn.io import atomic_write, write_table
 from cpgnn.io.files import StrPath, wrong
+from cpgnn.relations import EDGES
 
-PRIOR, NEIGHBOUR, RETURNING = "prior", "neighbour", "returning"
+PRIOR, NEIGHBOUR, RETURNING, FAR = "prior", "neighbour", "returning", "two hops"
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The logits of s nodes as sums: prior + returning + Σ contributions = logits, exactly.
+    """The logits of s nodes as sums: prior + returning + far + Σ contributions = logits, exactly.
 
     c classes; m neighbours in all, those of the i-th node are rows pointer[i]:pointer[i + 1].
     Terms are float64 and `logits` the model's own, so the two differ by its rounding alone.
@@ -39,7 +40,8 @@ class Explanation:
     probabilities: np.ndarray
     """What the model predicts, [s, c]."""
     prior: np.ndarray
-    """The node's own prior, [s, c]: its probabilities, or its logits where num_layers is 0."""
+    """The node's own part, [s, c]: log-odds of a blend; the prior's probabilities, or its logits
+    where num_layers is 0."""
     returning: np.ndarray
     """Walks that start at the node and come back to it: its own prior as an echo, [s, c]."""
     pointer: np.ndarray
@@ -65,11 +67,17 @@ class Explanation:
     weighted: bool
     """Edges have weights: both are shares of the weight."""
     prior_kind: str
-    """ "mlp", "cheby", "link" or "custom"."""
+    """ "blend", "mlp", "cheby", "link" or "custom"."""
     num_layers: int
     normalization: Matrix
     nothing_known: np.ndarray | None = None
     """[s]: nodes without edges and features, whose probabilities are the class shares."""
+    parts: dict[str, np.ndarray] | None = None
+    """Of a blend: what `prior` is the sum of, [s, c] each."""
+    relations: np.ndarray | None = None
+    """Of a blend: how each neighbour is heard, "edges" or "two hops", say; [m]."""
+    far: np.ndarray | None = None
+    """Of a blend: what nodes two hops away say, where they are too many to be listed, [s, c]."""
     favoured: int | None = None
     """The class that terms speak for or against, where it is not the most probable one."""
 
@@ -100,7 +108,8 @@ class Explanation:
         """The sum of all terms, float64 [s, c]."""
         m = len(self.neighbours)
         belongs = sp.csr_array((np.ones(m), np.arange(m), self.pointer), shape=(len(self), m))
-        return self.prior + self.returning + belongs @ self.contributions
+        far = 0.0 if self.far is None else self.far
+        return self.prior + self.returning + far + belongs @ self.contributions
 
     @cached_property
     def error(self) -> np.ndarray:
@@ -138,31 +147,46 @@ class Explanation:
     def to_frame(self) -> pd.DataFrame:
         """A row for each node, term and class; those of a node and class sum to its logit.
 
-        Columns: node, term ("prior", "neighbour", "returning"), neighbour, weight, looks_like
-        (these three for neighbours only), class, contribution.
+        Columns: node, term ("prior", "neighbour", "returning", "two hops"), neighbour, weight,
+        looks_like (these three for neighbours only), class, contribution. A blend's own part has a
+        row for each prior, "prior: trees", and neighbours two hops away are "neighbour: two hops".
         """
-        s, m, c = len(self), len(self.neighbours), len(self.class_names)
-        echoes = s if self.num_layers > 1 else 0  # else no walk is long enough to come back
-        kinds = np.array([PRIOR, NEIGHBOUR, RETURNING], dtype=object)
+        c, everyone = len(self.class_names), np.arange(len(self))
+        nobody, through = np.full(len(self), -1), np.arange(len(self.neighbours))
+        own = {PRIOR: self.prior}
+        if self.parts is not None:
+            own = {f"{PRIOR}: {name}": part for name, part in self.parts.items()}
+        blocks: list[tuple[np.ndarray, Any, np.ndarray, np.ndarray]]
+        blocks = [(everyone, name, nobody, part) for name, part in own.items()]
+        blocks.append((self.owner, self._kinds(), through, self.contributions))
+        if self.num_layers > 1:  # else no walk is long enough to come back
+            blocks.append((everyone, RETURNING, nobody, self.returning))
+        if self.far is not None:
+            blocks.append((everyone, FAR, nobody, self.far))
+        node, at = (np.concatenate([block[k] for block in blocks]) for k in (0, 2))
+        kinds = [np.broadcast_to(np.array(b[1], dtype=object), len(b[0])) for b in blocks]
         names = np.array(self.class_names, dtype=object)
-        node = np.concatenate([np.arange(s), self.owner, np.arange(echoes)])
-        through = np.full(len(node), -1)
-        through[s : s + m] = np.arange(m)
         table = pd.DataFrame(
             {
                 "node": as_text(self.node_ids)[node],
-                "term": kinds.repeat([s, m, echoes]),
-                "neighbour": as_text([*self.neighbours, None])[through],
-                "weight": np.append(self.weights, np.nan)[through],
-                "looks_like": as_text([*names[self.looks_like], None])[through],
+                "term": np.concatenate(kinds),
+                "neighbour": as_text([*self.neighbours, None])[at],
+                "weight": np.append(self.weights, np.nan)[at],
+                "looks_like": as_text([*names[self.looks_like], None])[at],
             }
         )
         order = np.argsort(node, kind="stable").repeat(c)
         table = table.iloc[order].reset_index(drop=True)
-        parts = np.concatenate([self.prior, self.contributions, self.returning[:echoes]])
         table["class"] = np.tile(names, len(node))
-        table["contribution"] = parts[order[::c]].ravel()
+        table["contribution"] = np.concatenate([b[3] for b in blocks])[order[::c]].ravel()
         return table
+
+    def _kinds(self) -> np.ndarray:
+        """What each neighbour's term is called, [m]."""
+        plain = np.full(len(self.neighbours), NEIGHBOUR, dtype=object)
+        if self.relations is None:
+            return plain
+        return np.where(self.relations == EDGES, plain, plain + ": " + self.relations)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and text, ready for JSON; lists over classes follow "classes"."""
@@ -187,6 +211,15 @@ class Explanation:
         with atomic_write(path) as file:
             file.write(f"{text}\n".encode())
 
+    def _blended(self, i: int) -> dict[str, Any]:
+        """What only the explanation of a blend has."""
+        found: dict[str, Any] = {}
+        if self.parts is not None:
+            found["parts"] = {name: part[i].tolist() for name, part in self.parts.items()}
+        if self.far is not None:
+            found["two_hops"] = self.far[i].tolist()
+        return found
+
     def _node(self, i: int, name: str) -> dict[str, Any]:
         names, rows = (*self.class_names, None), self.of(i)
         return {
@@ -198,10 +231,12 @@ class Explanation:
             "logits": self.logits[i].tolist(),
             "prior": self.prior[i].tolist(),
             "returning": self.returning[i].tolist(),
+            **self._blended(i),
             "neighbours": [
                 {
                     "id": str(self.neighbours[at]),
                     "weight": float(self.weights[at]),
+                    **({} if self.relations is None else {"relation": self.relations[at]}),
                     "looks_like": names[self.looks_like[at]],
                     "label": names[self.neighbour_labels[at]],
                     "contribution": self.contributions[at].tolist(),

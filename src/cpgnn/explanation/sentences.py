@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import softmax
 
 from cpgnn.formatting import edges_lead, signed
 from cpgnn.formatting import whole_percent as percent
+from cpgnn.relations import TWO_HOPS
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
@@ -27,6 +29,18 @@ _PRIORS = {
     "link": " The LINK prior reads the list of neighbours itself, so they count in it too.",
     "custom": " The prior is custom and may look at neighbours itself.",
 }
+PARTS = {
+    "base": "the sizes of the classes",
+    "trees": "trees on its columns and those around it",
+    "words": "trees on its columns",
+    "mlp": "a network on its columns",
+    "together": "a network trained with the edges",
+    "ppr": "its smoothed columns",
+    "sgc": "the columns two hops around",
+    "link": "the list of its neighbours",
+    "spread": "the labels around it",
+}
+"""The priors of a blend in words."""
 NOTHING = (
     "It has neither edges nor features, so nothing is known about it: these are the shares of the "
     "classes among the training labels."
@@ -70,18 +84,32 @@ def _label(of: Explanation, i: int, best: int) -> str:
 
 
 def _prior(of: Explanation, i: int, best: int) -> str:
-    own = of.prior[i]
+    own = of.prior[i] if of.parts is None else softmax(of.prior[i])
     like, names = int(own.argmax()), of.class_names
     share = f" ({percent(own[like])})" if of.num_layers else ""
     text = f"By itself it looks like *{names[like]}*{share}"
     if like != best:
         text += f": without its neighbours it would not be *{names[best]}*"
-    return f"{text}.{_PRIORS.get(of.prior_kind, '')}"
+    return f"{text}.{_PRIORS.get(of.prior_kind, '')}{_parts(of, i)}"
+
+
+def _parts(of: Explanation, i: int) -> str:
+    """What the own part of a blend rests on, the weightiest two."""
+    if of.parts is None:
+        return ""
+    margins = {name: float(of.margin(part[i], i)) for name, part in of.parts.items()}
+    first = sorted(margins.items(), key=lambda item: -abs(item[1]))[:2]
+    told = " and ".join(f"{PARTS.get(name, name)} ({signed(margin)})" for name, margin in first)
+    return f" That is what {told} say{'' if len(first) > 1 else 's'}."
 
 
 def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]:
     """One sentence for each class that neighbours look like, the weightiest first."""
     rows, c = of.of(i), len(of.class_names)
+    far = _two_hops(of, i, rows)
+    if of.relations is not None:
+        rows = np.arange(rows.start, rows.stop)[of.relations[rows] != TWO_HOPS]
+        count = len(rows)
     like = of.looks_like[rows]
     size = np.bincount(like, minlength=c)
     weight = np.bincount(like, of.margin(of.contributions[rows], i), minlength=c)
@@ -99,6 +127,17 @@ def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]
         n, total = int(size[rest].sum()), float(weight[rest].sum())
         verb = "speak" if n > 1 else "speaks"
         yield f"The other {n:,} {verb} {_side(total)} it ({signed(total)})."
+    if far:
+        yield f"The nodes two hops away speak {_side(far)} {rather} ({signed(far)})."
+
+
+def _two_hops(of: Explanation, i: int, rows: slice) -> float:
+    """What nodes two hops away say for the node's class before the runner-up."""
+    total = 0.0 if of.far is None else float(of.margin(of.far[i], i))
+    if of.relations is not None:
+        margins = of.margin(of.contributions[rows], i)
+        total += float(margins[of.relations[rows] == TWO_HOPS].sum())
+    return total
 
 
 def _who(n: int, count: int) -> str:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpgnn.engine.text import count
+from cpgnn.relations import EDGES
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
 
 OWN, ECHO = "its own prior", "its own prior, echoed back"
+FAR = "all nodes two hops away"
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,13 @@ def terms(of: Explanation, i: int, top: int) -> list[Term]:
         at = first + int(row)
         like, label = names[of.looks_like[at]], names[of.neighbour_labels[at]]
         name, weight = str(of.neighbours[at]), float(of.weights[at])
+        if of.relations is not None and of.relations[at] != EDGES:
+            name = f"{name} ({of.relations[at]})"
         listed.append(Term(name, float(margins[row]), "neighbour", like, label, weight))
     if len(order) > top:
         listed.append(Term(others(len(order) - top), float(margins[order[top:]].sum())))
+    if of.far is not None:
+        listed.append(Term(FAR, float(of.margin(of.far[i], i))))
     if of.num_layers > 1:
         listed.append(Term(ECHO, float(of.margin(of.returning[i], i)), "returning"))
     return listed

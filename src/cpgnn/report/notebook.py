@@ -79,6 +79,12 @@ def _homophily(graph: Graph) -> str:
     return f"{by_number} of the edges, {ratio(same_class_share(A, y))} of their weight"
 
 
+PAPER_TRIALS = (
+    ("candidate", "best epoch", "mean of all epochs", ""),
+    "What was tried, by validation score",
+)
+
+
 def classifier_html(model: CPGNNClassifier, grid: Grid) -> str:
     """The model and its score, where edges lead (of the first MOST_CLASSES), and what was tried.
 
@@ -92,7 +98,7 @@ def classifier_html(model: CPGNNClassifier, grid: Grid) -> str:
         which = f" of {count(chose, 'validation node')}, which also chose the epoch)"
         score = score.removesuffix(")") + which if chose else "none: no validation nodes"
     rows = [
-        ("model", "a custom prior" if model.architecture_ is None else str(model.architecture_)),
+        ("model", model.name),
         ("layers", layers),
         ("validation score", score),
     ]
@@ -106,12 +112,20 @@ def classifier_html(model: CPGNNClassifier, grid: Grid) -> str:
     more = _more(len(model.classes_), MOST_CLASSES, "class", "classes")
     parts = [_facts(rows), _text(grid.text), {"kind": "grid", "matrix": grid, "more": more}]
     if trials is not None and len(trials):
+        blended = model.architecture_ is None
         listed = [
-            (_name(t.candidate), percent(t.score), percent(t.mean), _name(t.note))
+            (
+                _name(t.candidate),
+                percent(t.score),
+                f"{t.loss:.3f}" if blended else percent(t.mean),
+                _name(t.note),
+            )
             for t in trials.head(MOST_ROWS).itertuples()
         ]
-        head = ("candidate", "best epoch", "mean of all epochs", "")
-        caption = "What was tried, by validation score"
+        head = ("candidate", "score", "log loss", "")
+        caption = "What was tried, on labels it had not seen"
+        if not blended:
+            head, caption = PAPER_TRIALS
         parts.append(_table(caption, head, listed, len(trials), "candidate", "candidates"))
     return _render("CPGNNClassifier, fitted", parts)
 

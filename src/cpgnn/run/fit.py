@@ -88,7 +88,7 @@ def train_run(
         split=split,
         positive=target,
         refitted=refit,
-        model=str(fitted.architecture_),
+        model=fitted.name,
         kept=fitted.kept_,
         trials=fitted.trials_,
         history=history(fitted),
@@ -160,7 +160,8 @@ def history(classifier: CPGNNClassifier) -> pd.DataFrame:
 
 
 def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassifier:
-    """The same model trained on every label, for as many epochs as validation chose.
+    """The same model trained on every label: a blend anew, another for as many epochs as validation
+    chose.
 
     What needs labels that were held out stays as it was: the temperature and the edge frequencies.
     """

@@ -148,7 +148,9 @@ class PromiseRecord(Record):
 class TrialRecord(Record):
     candidate: str
     score: Number
-    mean: Number
+    mean: Number = float("nan")
+    loss: Number = float("nan")
+    cpu_seconds: Number = float("nan")
     note: str
 
 

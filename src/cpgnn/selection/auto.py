@@ -1,9 +1,10 @@
-"""`prior="auto"`: the prior and the number of layers, chosen by validation score alone."""
+"""The paper's models, tried in turn: prior and number of layers by validation score alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,15 @@ class Trial:
     def merit(self) -> float:
         """What the candidates are ranked by."""
         return self.score + self.mean
+
+    def row(self) -> dict[str, Any]:
+        """For a table."""
+        return {
+            "candidate": str(self.architecture),
+            "score": self.score,
+            "mean": self.mean,
+            "note": self.note,
+        }
 
 
 def candidates(

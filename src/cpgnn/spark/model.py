@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cpgnn.classifier import CPGNNClassifier
+    from cpgnn.model import CPGNN
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def check_distributable(prior: str, num_features: int | None) -> None:
     why = {
         "cheby": "Its polynomial of the Laplacian needs features from four hops around a node. ",
         "link": "It knows nodes by their position in one graph. ",
-        "auto": "It may choose a prior that cannot be distributed. ",
+        "auto": "A blend of several priors is not distributed. ",
     }
     if not num_features:
         raise InputError(
@@ -73,6 +74,14 @@ def check_distributable(prior: str, num_features: int | None) -> None:
             why.get(prior, ""), advise("Try {}, or the same graph on one machine.", prior="mlp")
         ),
     )
+
+
+def paper_model(classifier: CPGNNClassifier) -> CPGNN:
+    """The network of a classifier that `check_distributable` let pass."""
+    from cpgnn.model import CPGNN
+
+    assert isinstance(classifier.model_, CPGNN)
+    return classifier.model_
 
 
 def prior_logits(
@@ -92,7 +101,7 @@ def prior_logits(
         for i in range(batch.num_columns - 1):
             X[:, i] = batch.column(i + 1).to_numpy(zero_copy_only=False)
         graph = Graph.from_edges(none, none, features=X)
-        model = classifier.model_
+        model = paper_model(classifier)
         with torch.no_grad():
             R = model.prior_logits(model.view(classifier.scaler_(graph)))
         logits = R.double().numpy()

@@ -14,7 +14,7 @@ from cpgnn.engine.scaling import match_names
 from cpgnn.io.files import wrong
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.errors import OVERFLOW, spark_errors
-from cpgnn.spark.model import Packed, check_distributable, prior_logits
+from cpgnn.spark.model import Packed, check_distributable, paper_model, prior_logits
 from cpgnn.spark.propagation import beliefs, check_checkpoints, propagate
 from cpgnn.spark.tables import Given, Tables, check_tables, column_at, kept
 
@@ -49,8 +49,8 @@ def check_model(classifier: CPGNNClassifier, given: Given) -> Given:
     Returns the tables with the features in the model's order, where it knows them by name.
     """
     wanted = classifier.n_features_in_
-    assert classifier.architecture_ is not None  # what is saved has one
-    check_distributable(classifier.architecture_.prior, wanted)
+    architecture = classifier.architecture_
+    check_distributable("auto" if architecture is None else architecture.prior, wanted)
     if given.features is not None and classifier.feature_names_in_ is not None:
         columns = given.features.columns
         order, _ = match_names(classifier.feature_names_in_, columns[1:], given.names.features)
@@ -71,7 +71,7 @@ def probabilities(
 ) -> DataFrame:
     """id, b0 … b(c-1): the probability of every class for every node."""
     assert tables.features is not None
-    model, c = classifier.model_, len(classifier.classes_)
+    model, c = paper_model(classifier), len(classifier.classes_)
     columns = beliefs(c)
     shared = tables.features.sparkSession.sparkContext.broadcast(packed)
     kind = tables.features.schema["id"].dataType.simpleString()

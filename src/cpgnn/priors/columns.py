@@ -1,7 +1,7 @@
-"""What a prior reads: own columns, the neighbourhood's, and the shape of the graph around a node.
+"""What a prior can read: own columns, the neighbourhood's, the shape of the graph around a node.
 
-Dense blocks are [n, d] float32 with d small; a wide sparse X is first reduced (`reduced`), so that
-no dense n × F copy is ever made.
+Dense blocks are [n, d] float32 with d small; a wide sparse X is projected first, so that no dense
+n × F copy is ever made.
 """
 
 from __future__ import annotations
@@ -11,28 +11,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-WIDEST = 256
-"""Columns of a dense block; beyond this X is projected on its leading singular vectors."""
 
-
-def reduced(X: Any, dimension: int = WIDEST, seed: int = 0) -> np.ndarray:
-    """X V_d, the leading principal coordinates [n, d], or X itself where it has few columns.
+def principal_directions(X: Any, d: int, seed: int = 0) -> np.ndarray:
+    """V [F, d], the leading right singular vectors of X [n, F]; columns beyond its rank are 0.
 
     Sparse X is never filled: random projection with two power steps, products with X alone.
     """
     n, F = X.shape
-    if dimension >= F:
-        return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
-    d = min(dimension, n, F)
-    rng = np.random.default_rng(seed)
-    Q = X @ rng.standard_normal((F, min(d + 16, n))).astype(np.float32)
+    Q = X @ np.random.default_rng(seed).standard_normal((F, min(d + 16, n))).astype(np.float32)
     for _ in range(2):
         Q, _ = np.linalg.qr(Q)
         Q, _ = np.linalg.qr(X.T @ Q)
         Q = X @ Q
     Q, _ = np.linalg.qr(Q)
     _, _, Vt = np.linalg.svd(np.asarray((X.T @ Q).T), full_matrices=False)
-    return np.asarray(X @ Vt[:d].T, dtype=np.float32)
+    V = np.zeros((F, d), dtype=np.float32)
+    V[:, : min(d, len(Vt))] = Vt[:d].T
+    return V
 
 
 def mean_of_neighbours(A: sp.csr_array) -> sp.csr_array:
@@ -96,9 +91,19 @@ def extremes(A: sp.csr_array, Z: np.ndarray) -> list[np.ndarray]:
     return [large, small]
 
 
+STRUCTURE = (
+    "degree",
+    "degree, mean of neighbours",
+    "degree, largest of neighbours",
+    "degree, smallest of neighbours",
+    "core number",
+    "PageRank",
+    "triangles",
+)
+
+
 def structure(A: sp.csr_array) -> np.ndarray:
-    """[n, 7]: log degree; mean, largest and smallest log degree of neighbours; core number;
-    log PageRank; share of closed triangles among neighbours where that is affordable."""
+    """[n, 7]: see `STRUCTURE`; all but the last, a share, are logarithms."""
     degree = np.diff(A.indptr).astype(np.float32)
     log_degree = np.log1p(degree)[:, None]
     large, small = extremes(A, log_degree)
@@ -153,20 +158,6 @@ def clustering(A: sp.csr_array, most: int = 20_000_000) -> np.ndarray:
     closed = np.asarray(((ones @ ones).multiply(ones)).sum(axis=1)).ravel()
     pairs = counts * (counts - 1)
     return np.divide(closed, pairs, out=np.zeros_like(pairs), where=pairs > 0).astype(np.float32)
-
-
-def label_shares(P: sp.csr_array, known: np.ndarray, labels: np.ndarray, c: int) -> np.ndarray:
-    """[n, c + 1]: shares of the known labels among those a node hears, and log(1 + how many).
-
-    Smoothed towards the shares over all known nodes (one pseudo-neighbour): a node that hears none
-    has those.
-    """
-    Y = np.zeros((P.shape[0], c), dtype=np.float32)
-    Y[known, labels[known]] = 1
-    heard = P @ Y
-    total = heard.sum(axis=1, keepdims=True)
-    base = Y.sum(axis=0) / max(len(known), 1)
-    return np.concatenate([(heard + base) / (total + 1), np.log1p(total)], axis=1)
 
 
 def spread_labels(

@@ -1,0 +1,206 @@
+"""A blend: several priors and one matrix for every relation, summed in log-odds.
+
+    logits_v = Σ_m w_m log B_m(v) + b + Σ_r Σ_u P_r(v, u) (B(u) − 1/c) H̄_r
+
+B(u) is the label where u's trained the model, else what the blend itself believed a round earlier.
+It is the equation that `second_stage` fits, kept with all it needs to speak about any graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.special import softmax
+
+from cpgnn.graph import Graph
+from cpgnn.priors.inputs import Basis, Inputs
+from cpgnn.priors.members import Heard, Prior
+from cpgnn.relations import EDGES
+from cpgnn.second_stage import Stage, heard
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """A relation that is heard, and the exponent γ of P = D^-γ A."""
+
+    relation: str
+    gamma: float
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """Fitted priors, fitted rounds of the second stage, and the labels that they know."""
+
+    priors: tuple[Prior, ...]
+    hears: tuple[Hearing, ...]
+    w_0: np.ndarray
+    """[M]: how the priors are weighed before anybody is heard."""
+    stages: tuple[Stage, ...]
+    basis: Basis
+    labels: np.ndarray
+    """[nodes of the fit]: those that trained it, -1 elsewhere."""
+    num_classes: int
+
+    def inputs(self, scaled: Graph, known: np.ndarray | None = None) -> Inputs:
+        """What the priors read of a graph; `known` says where its nodes stand in that of the fit
+        (None: they are the same)."""
+        n = len(self.labels)
+        known = np.arange(n) if known is None else known
+        labels = np.where(known >= 0, self.labels[known], -1)
+        return Inputs(scaled, self.basis, known, n, labels)
+
+    def said(self, x: Inputs) -> Said:
+        """Everything the blend says about a graph."""
+        logs = [prior.log_beliefs(x) for prior in self.priors]
+        P = [x.relations[hears.relation].propagator(hears.gamma) for hears in self.hears]
+        known = np.flatnonzero(x.labels >= 0)
+        one_hot = np.eye(self.num_classes, dtype=np.float32)[x.labels[known]]
+        logits = Stage(self.w_0, np.zeros(self.num_classes), np.zeros((0, 1, 1)))(logs, ())
+        for stage in self.stages:
+            B = softmax(logits, axis=1)
+            B[known] = one_hot
+            logits = stage(logs, [heard(p, B) for p in P])
+        return Said(self, x, tuple(logs), B, logits)
+
+    @property
+    def stage(self) -> Stage:
+        """The last round: what logits are made of."""
+        return self.stages[-1]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """How much each prior counts."""
+        return {p.name: float(w) for p, w in zip(self.priors, self.stage.w, strict=True)}
+
+    def __str__(self) -> str:
+        ranked = sorted(self.weights.items(), key=lambda item: -item[1])
+        priors = " + ".join(f"{w:.2f} {name}" for name, w in ranked if w >= 0.005)
+        return f"{priors or 'no prior'}; {', '.join(hears.relation for hears in self.hears)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What a blend says about the n nodes of a graph."""
+
+    blend: Blend
+    inputs: Inputs
+    log_beliefs: tuple[np.ndarray, ...]
+    """[n, c] of each prior."""
+    beliefs: np.ndarray
+    """B [n, c] that neighbours speak with."""
+    logits: np.ndarray
+
+    @cached_property
+    def heard(self) -> list[Heard]:
+        """Everything neighbours say: in the second stage, and in priors that hear them."""
+        stage = self.blend.stage
+        found = [
+            Heard(hears.relation, hears.gamma, self.beliefs, H_bar)
+            for hears, H_bar in zip(self.blend.hears, stage.H_bar, strict=True)
+        ]
+        for prior, w in zip(self.blend.priors, stage.w, strict=True):
+            if w:
+                found += [
+                    Heard(one.relation, one.gamma, one.beliefs, w * one.H_bar)
+                    for one in prior.heard(self.inputs)
+                ]
+        return found
+
+    def propagator(self, one: Heard) -> sp.csr_array:
+        return self.inputs.relations[one.relation].propagator(one.gamma)
+
+    def own_parts(self, where: np.ndarray) -> dict[str, np.ndarray]:
+        """[s, c] of each prior, without what neighbours say in it, and the base; float64."""
+        stage = self.blend.stage
+        parts = {"base": np.tile(stage.b, (len(where), 1))}
+        for prior, w, log_B in zip(self.blend.priors, stage.w, self.log_beliefs, strict=True):
+            if not w:
+                continue
+            part = w * log_B[where].astype(np.float64)
+            for one in prior.heard(self.inputs):
+                part -= w * _said_to(self.propagator(one)[where], one)
+            parts[prior.name] = part
+        return parts
+
+    def terms(self, where: np.ndarray, relation: str) -> tuple[sp.csr_array, np.ndarray]:
+        """Rows `where` of the relation's matrix, and what each entry of it says, [entries, c]."""
+        rows = self.inputs.relations[relation].matrix[where]
+        total = np.zeros((rows.nnz, self.blend.num_classes))
+        for one in self.heard:
+            if one.relation == relation:
+                P = self.propagator(one)[where]
+                speech = (one.beliefs - 1 / self.blend.num_classes) @ one.H_bar
+                total += P.data[:, None] * speech[P.indices]
+        return rows, total
+
+    def sums(self, where: np.ndarray, relation: str) -> np.ndarray:
+        """[s, c]: all that the nodes at `where` hear over a relation."""
+        total = np.zeros((len(where), self.blend.num_classes))
+        for one in self.heard:
+            if one.relation == relation:
+                total += _said_to(self.propagator(one)[where], one)
+        return total
+
+    def H_bar(self, relation: str = EDGES) -> np.ndarray:
+        """H̄ [c, c] of all that is heard over a relation: how a node's logits move, on average, when
+        all its neighbours are of one class. Centred: what adds to all classes alike says nothing.
+        """
+        total = np.zeros((self.blend.num_classes,) * 2)
+        for one in self.heard:
+            if one.relation == relation:
+                reach = np.asarray(self.propagator(one).sum(axis=1))
+                total += (reach[reach > 0].mean() if (reach > 0).any() else 0.0) * one.H_bar
+        centred: np.ndarray = total - total.mean(axis=0) - total.mean(axis=1, keepdims=True)
+        return centred + total.mean()
+
+    def evidence(self) -> dict[str, float]:
+        """Shares of the evidence: own part and each relation, by the mean size of their terms."""
+        everyone = np.arange(len(self.logits))
+        parts = {"own": sum(self.own_parts(everyone).values(), np.zeros(1))}
+        for one in self.heard:
+            said = _said_to(self.propagator(one), one)
+            parts[one.relation] = parts.get(one.relation, np.zeros(1)) + said
+        sizes = {name: _size(part) for name, part in parts.items()}
+        total = sum(sizes.values()) or 1.0
+        return {name: size / total for name, size in sizes.items()}
+
+
+def _said_to(P: sp.csr_array, one: Heard) -> np.ndarray:
+    """What the rows of P hear, [rows, c], float64."""
+    speech = (one.beliefs - 1 / one.beliefs.shape[1]) @ one.H_bar
+    return np.asarray(P @ speech, dtype=np.float64)
+
+
+def _size(terms: np.ndarray) -> float:
+    """Mean norm over nodes, of what differs between classes."""
+    centred = terms - terms.mean(axis=1, keepdims=True)
+    return float(np.sqrt((centred**2).sum(axis=1)).mean())
+
+
+def known_nodes(graph: Graph, ids: pd.Index, fitted: Graph | None) -> np.ndarray:
+    """Where each node of a later graph stands among the `ids` of the fit, -1 if it is new.
+
+    Nodes that nobody named are only numbers: they are taken for the nodes of the fit where the
+    later graph begins with all the edges that the fit had, else for strangers.
+    """
+    n = len(ids)
+    if not _numbered(ids):
+        old, new = (ids, graph.node_ids)
+        if old.dtype != new.dtype:
+            old, new = (index.astype(str).astype(object) for index in (old, new))
+        return np.asarray(old.get_indexer(new))
+    nobody = np.full(graph.num_nodes, -1)
+    if fitted is None or graph.num_nodes < n or not _numbered(graph.node_ids):
+        return nobody
+    A, B = fitted.adjacency, graph.adjacency[:n, :n]
+    if (A != 0).multiply(B != 0).nnz == A.nnz:
+        nobody[:n] = np.arange(n)
+    return nobody
+
+
+def _numbered(ids: pd.Index) -> bool:
+    return isinstance(ids, pd.RangeIndex) and ids.start == 0 and ids.step == 1

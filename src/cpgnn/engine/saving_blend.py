@@ -1,0 +1,244 @@
+"""A blend as arrays and a record: what of it goes into weights.safetensors and model.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from cpgnn.blend import Blend, Hearing
+from cpgnn.engine.records import Count, Record
+from cpgnn.errors import must_be
+from cpgnn.priors.columns import STRUCTURE
+from cpgnn.priors.inputs import NARROW, TREE_COLUMNS, Basis
+from cpgnn.priors.members import (
+    EstimatorPrior,
+    NetworkPrior,
+    Prior,
+    SpreadPrior,
+    TogetherPrior,
+    TreesPrior,
+)
+from cpgnn.priors.networks import Network
+from cpgnn.priors.together import Together
+from cpgnn.priors.tree_text import check_text
+from cpgnn.priors.trees import Trees
+from cpgnn.second_stage import Stage
+
+Sizes = dict[str, tuple[int, ...]]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+LAYERS = ("W", "b", "W_2", "b_2")
+
+
+class PriorRecord(Record):
+    """A prior: its kind, what it reads, and its sizes."""
+
+    kind: Literal["network", "trees", "spread", "together", "estimator"]
+    name: Name
+    reads: Literal["own", "personalised", "smoothed", "rows", "columns", "words"] = "own"
+    hidden: Count = Field(default=0, le=100_000)
+    relations: tuple[Name, ...] = Field(default=(), max_length=1_000)
+    present: tuple[Count, ...] = ()
+
+
+class HearingRecord(Record):
+    relation: Name
+    gamma: float = Field(ge=0, le=2)
+
+
+class BlendRecord(Record):
+    """The `blend` of model.json."""
+
+    priors: tuple[PriorRecord, ...] = Field(min_length=1, max_length=100)
+    hears: tuple[HearingRecord, ...] = Field(max_length=1_000)
+    rounds: Count = Field(ge=1, le=100)
+    norm: float = Field(gt=0)
+    coordinate_norm: float = Field(gt=0)
+    directions: Count = 0
+    words: Count = 0
+    places: Count = 0
+    named: bool
+
+
+def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What `read_blend` reads."""
+    basis, arrays = blend.basis, {"labels": blend.labels.astype(np.int64), "w_0": blend.w_0}
+    for name in ("directions", "words", "places"):
+        if getattr(basis, name) is not None:
+            arrays[name] = getattr(basis, name)
+    for t, stage in enumerate(blend.stages):
+        arrays |= {f"{t}.w": stage.w, f"{t}.b": stage.b, f"{t}.H_bar": stage.H_bar}
+    priors = []
+    for i, prior in enumerate(blend.priors):
+        record, parts = _prior_record(prior)
+        priors.append(record)
+        arrays |= {f"prior.{i}.{name}": array for name, array in parts.items()}
+    named = not isinstance(ids, pd.RangeIndex)
+    if named:
+        text = json.dumps([id_ if isinstance(id_, str) else int(id_) for id_ in ids.tolist()])
+        arrays["node_ids"] = np.frombuffer(text.encode(), dtype=np.uint8)
+    record = {
+        "priors": priors,
+        "hears": [{"relation": one.relation, "gamma": one.gamma} for one in blend.hears],
+        "rounds": len(blend.stages),
+        "norm": basis.norm,
+        "coordinate_norm": basis.coordinate_norm,
+        "directions": 0 if basis.directions is None else basis.directions.shape[1],
+        "words": 0 if basis.words is None else len(basis.words),
+        "places": 0 if basis.places is None else basis.places.shape[1],
+        "named": named,
+    }
+    return record, {f"blend.{name}": array for name, array in arrays.items()}
+
+
+def _prior_record(prior: Prior) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    if isinstance(prior, NetworkPrior):
+        sizes = {"reads": prior.reads, "hidden": len(prior.network.b)}
+        return {"kind": "network", "name": prior.name, **sizes}, _layers(prior.network)
+    if isinstance(prior, TogetherPrior):
+        network = prior.made.network
+        record = {"hidden": len(network.b), "relations": list(prior.relations)}
+        arrays = {**_layers(network), "H_bar": prior.made.H_bar}
+        return {"kind": "together", "name": prior.name, **record}, arrays
+    if isinstance(prior, TreesPrior):
+        record = {"reads": prior.reads, "present": list(prior.trees.present)}
+        text = np.frombuffer(prior.trees.text.encode(), dtype=np.uint8)
+        return {"kind": "trees", "name": prior.name, **record}, {"text": text}
+    if isinstance(prior, SpreadPrior):
+        return {"kind": "spread", "name": prior.name}, {}
+    assert isinstance(prior, EstimatorPrior)
+    return {"kind": "estimator", "name": prior.name}, {"skops": _dumped(prior.estimator)}
+
+
+def _layers(network: Network) -> dict[str, np.ndarray]:
+    return {name: getattr(network, name) for name in LAYERS}
+
+
+def _dumped(estimator: Any) -> np.ndarray:
+    try:
+        from skops.io import dumps
+    except ImportError:
+        raise must_be(
+            "A scikit-learn prior",
+            "be saved with skops, which is not installed",
+            type(estimator).__name__,
+            "Try pip install 'cpgnn[skops]'.",
+        ) from None
+    return np.frombuffer(dumps(estimator), dtype=np.uint8)
+
+
+class BlendFiles:
+    """The arrays that a record asks for, and the blend that they make."""
+
+    def __init__(self, record: BlendRecord, n: int, F: int | None, c: int) -> None:
+        self.record, self.n, self.F, self.c = record, n, F, c
+
+    def numbers(self) -> Sizes:
+        """Name and shape of every array of finite numbers."""
+        r, c, M, R = self.record, self.c, len(self.record.priors), len(self.record.hears)
+        wanted: Sizes = {"w_0": (M,)}
+        if r.directions:
+            wanted["directions"] = (self.F or 0, r.directions)
+        if r.places:
+            wanted["places"] = (self.n, r.places)
+        for t in range(r.rounds):
+            wanted |= {f"{t}.w": (M,), f"{t}.b": (c,), f"{t}.H_bar": (R, c, c)}
+        for i, prior in enumerate(r.priors):
+            if prior.kind in ("network", "together"):
+                h = prior.hidden
+                sizes: Sizes = {"W": (self._width(prior.reads), h), "b": (h,), "W_2": (h, c)}
+                wanted |= {f"prior.{i}.{name}": size for name, size in sizes.items()}
+                wanted[f"prior.{i}.b_2"] = (c,)
+            if prior.kind == "together":
+                wanted[f"prior.{i}.H_bar"] = (len(prior.relations), c, c)
+        return {f"blend.{name}": size for name, size in wanted.items()}
+
+    def texts(self) -> Iterator[str]:
+        """Names of the arrays of bytes."""
+        if self.record.named:
+            yield "blend.node_ids"
+        for i, prior in enumerate(self.record.priors):
+            if prior.kind in ("trees", "estimator"):
+                yield f"blend.prior.{i}.{'text' if prior.kind == 'trees' else 'skops'}"
+
+    def positions(self) -> dict[str, tuple[int, int, int]]:
+        """Name, length, least and most of every array of positions."""
+        found = {"blend.labels": (self.n, -1, self.c - 1)}
+        if self.record.words:
+            found["blend.words"] = (self.record.words, 0, (self.F or 0) - 1)
+        return found
+
+    def _width(self, reads: str) -> int:
+        """Columns of an input."""
+        r, F = self.record, self.F or 0
+        if reads == "rows":
+            return self.n
+        if reads == "words":
+            return r.words
+        if reads == "columns":
+            own = r.places if self.F is None else 3 * (F if F <= NARROW else TREE_COLUMNS)
+            return len(STRUCTURE) + own
+        return r.directions or F if reads in ("personalised", "smoothed") else F
+
+    def ids(self, arrays: dict[str, np.ndarray]) -> pd.Index:
+        """The names of the nodes; raises ValueError where they are not n names."""
+        if not self.record.named:
+            return pd.RangeIndex(self.n)
+        names = json.loads(arrays["blend.node_ids"].tobytes().decode())
+        plain = isinstance(names, list) and all(type(name) in (str, int) for name in names)
+        if not plain or not len(set(names)) == len(names) == self.n:
+            raise ValueError(f"node_ids should name each of {self.n:,} nodes once")
+        return pd.Index(names, dtype=None if all(type(x) is int for x in names) else object)
+
+    def made(self, arrays: dict[str, np.ndarray]) -> Blend:
+        """The blend; raises ValueError where a text is not what it should be."""
+        r, a = self.record, {name.removeprefix("blend."): array for name, array in arrays.items()}
+        stages = [Stage(a[f"{t}.w"], a[f"{t}.b"], a[f"{t}.H_bar"]) for t in range(r.rounds)]
+        basis = Basis(
+            r.norm, a.get("directions"), r.coordinate_norm, a.get("words"), a.get("places")
+        )
+        return Blend(
+            tuple(self._prior(i, record, a) for i, record in enumerate(r.priors)),
+            tuple(Hearing(one.relation, one.gamma) for one in r.hears),
+            a["w_0"],
+            tuple(stages),
+            basis,
+            a["labels"],
+            self.c,
+        )
+
+    def _prior(self, i: int, record: PriorRecord, a: dict[str, np.ndarray]) -> Prior:
+        if record.kind == "spread":
+            return SpreadPrior(record.name, self.c)
+        if record.kind == "trees":
+            text = a[f"prior.{i}.text"].tobytes().decode()
+            return TreesPrior(record.name, record.reads, self._trees(text, record))
+        if record.kind == "estimator":
+            return EstimatorPrior(record.name, _loaded(a[f"prior.{i}.skops"]), self.c)
+        network = Network(*(a[f"prior.{i}.{name}"] for name in LAYERS))
+        if record.kind == "network":
+            return NetworkPrior(record.name, record.reads, network)
+        return TogetherPrior(
+            record.name, record.relations, Together(network, a[f"prior.{i}.H_bar"])
+        )
+
+    def _trees(self, text: str, record: PriorRecord) -> Trees:
+        present, width = record.present, self._width(record.reads)
+        if sorted(set(present)) != list(present) or not all(0 <= i < self.c for i in present):
+            raise ValueError("the classes of the trees should be numbered once, in order")
+        if text:
+            check_text(text, width, 1 if len(present) == 2 else len(present))
+        return Trees(text, present, self.c, width)
+
+
+def _loaded(data: np.ndarray) -> Any:
+    from skops.io import get_untrusted_types, loads
+
+    foreign = get_untrusted_types(data=data.tobytes())
+    if foreign:
+        raise ValueError(f"it asks for {foreign[0]}, which is not a part of scikit-learn")
+    return loads(data.tobytes(), trusted=[])

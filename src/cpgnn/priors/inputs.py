@@ -1,0 +1,170 @@
+"""The inputs of priors: what of a graph each of them reads, made once and only when asked for.
+
+What is fitted to the graph of the fit (norms, directions, the choice of columns) is a `Basis`; the
+same basis makes the inputs of graphs that come later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cpgnn.graph import Graph
+from cpgnn.priors import columns as col
+from cpgnn.relations import Relation, edges, two_hops
+
+WIDEST, LEAST_WIDE = 256, 64
+"""Principal coordinates of a wide X that networks read: at most, and where nodes are many."""
+MOST_VALUES = 1 << 26
+"""Entries of a dense block of coordinates."""
+NARROW, TREE_COLUMNS = 128, 16
+"""Trees read up to 128 columns as they are; of more, 16 principal coordinates."""
+WORDS = 500
+"""Columns of a sparse X that trees read as they are."""
+HALF = 0.5
+SMOOTH_SCALE = 4.0
+"""Rows of smoothed inputs have this norm on average: Adam's steps then reach the optimum soon."""
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """How columns were scaled, projected and chosen on the graph of the fit."""
+
+    norm: float = 1.0
+    """Of a row of X, on average."""
+    directions: np.ndarray | None = None
+    """[F, d], of X / norm; None: X is narrow enough to be read as it is."""
+    coordinate_norm: float = 1.0
+    words: np.ndarray | None = None
+    """The columns of a sparse X whose presence varies most."""
+    places: np.ndarray | None = None
+    """[n, 16], principal directions of Ã, where there are no features."""
+
+    @classmethod
+    def of(cls, graph: Graph, seed: int = 0) -> Basis:
+        """Fitted to the features (scaled) or, without any, to the edges of this graph."""
+        X: Any = graph.features
+        if X is None:
+            d = min(TREE_COLUMNS, graph.num_nodes)
+            return cls(places=col.principal_directions(col.with_self(graph.adjacency), d, seed))
+        n, F = X.shape
+        data = X.data if sp.issparse(X) else np.nan_to_num(X)
+        norm = _mean_norm(data, n)
+        words = None
+        if sp.issparse(X):
+            share = np.bincount(X.indices, minlength=F) / n
+            words = np.sort(np.argsort(-share * (1 - share), kind="stable")[:WORDS])
+        if F <= NARROW:
+            return cls(norm, words=words)
+        d = min(F, WIDEST if n * WIDEST <= MOST_VALUES else LEAST_WIDE)
+        own = _divided(X, norm)
+        V = col.principal_directions(own, d, seed)
+        return cls(norm, V, _mean_norm(own @ V, n), words)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What priors read of a graph whose features are scaled.
+
+    known [n]: where each node stands in the graph of the fit, -1 for one that it does not have.
+    labels [n]: the labels that trained the model, -1 elsewhere.
+    """
+
+    graph: Graph
+    basis: Basis
+    known: np.ndarray
+    num_known: int
+    """Nodes of the graph of the fit."""
+    labels: np.ndarray
+
+    @property
+    def A(self) -> sp.csr_array:
+        return self.graph.adjacency
+
+    @cached_property
+    def relations(self) -> dict[str, Relation]:
+        """Who a node hears, by name; "two hops" only where it is affordable."""
+        found = [*self.graph.relations, two_hops(self.A)]
+        return {relation.name: relation for relation in found if relation is not None}
+
+    @cached_property
+    def own(self) -> Any:
+        """X with a mean row norm of 1; missing values as 0."""
+        return _divided(self.graph.features, self.basis.norm)
+
+    @cached_property
+    def coordinates(self) -> np.ndarray:
+        """[n, d]: X itself where it is narrow, else its principal coordinates; mean norm 1."""
+        V = self.basis.directions
+        if V is None:
+            return np.asarray(self.own.toarray() if sp.issparse(self.own) else self.own)
+        return np.asarray((self.own @ V) / np.float32(self.basis.coordinate_norm))
+
+    @property
+    def personalised(self) -> np.ndarray:
+        """Coordinates smoothed by personalised PageRank."""
+        return np.float32(SMOOTH_SCALE) * col.personalised(self.A, self.coordinates)
+
+    @property
+    def smoothed(self) -> np.ndarray:
+        """Ã² of the coordinates, the input of SGC."""
+        return np.float32(SMOOTH_SCALE) * col.powered(self.A, self.coordinates, 2)
+
+    @cached_property
+    def rows(self) -> sp.csr_array:
+        """[n, nodes of the fit]: the rows of D^-½ A, as far as they lead to nodes of the fit."""
+        P = edges(self.A).propagator(HALF)
+        if np.array_equal(self.known, np.arange(self.num_known)):
+            return P
+        columns = self.known[P.indices]
+        seen = columns >= 0
+        starts = np.concatenate([[0], np.cumsum(seen)])[P.indptr]
+        shape = (P.shape[0], self.num_known)
+        return sp.csr_array((P.data[seen], columns[seen], starts), shape=shape)
+
+    @cached_property
+    def words(self) -> sp.csr_array:
+        return sp.csr_array(sp.csr_array(self.graph.features)[:, self.basis.words])
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """[n, d]: the shape of the graph, own columns and their means over one and two hops."""
+        X: Any = self.graph.features
+        if X is None:
+            assert self.basis.places is not None
+            V = np.where(self.known[:, None] >= 0, self.basis.places[self.known], 0)
+            return np.concatenate([col.structure(self.A), col.with_self(self.A) @ V], axis=1)
+        if X.shape[1] <= NARROW:
+            Z = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
+        else:
+            Z = self.coordinates[:, :TREE_COLUMNS]
+        return np.concatenate([col.structure(self.A), *col.hops(self.A, Z)], axis=1)
+
+
+def column_names(graph: Graph) -> list[str]:
+    """Names of the columns of `Inputs.columns`."""
+    shape = list(col.STRUCTURE)
+    if graph.features is None:
+        return shape + [f"place {i + 1}" for i in range(min(TREE_COLUMNS, graph.num_nodes))]
+    F = graph.num_features or 0
+    own = [f"direction {i + 1}" for i in range(TREE_COLUMNS)]
+    if F <= NARROW:
+        own = list(graph.feature_names or [f"feature {i}" for i in range(F)])
+    near = [f"{name}, mean of neighbours" for name in own]
+    far = [f"{name}, mean over two hops" for name in own]
+    return [*shape, *own, *near, *far]
+
+
+def _divided(X: Any, norm: float) -> Any:
+    if sp.issparse(X):
+        scaled = (X.data / np.float32(norm)).astype(np.float32)
+        return sp.csr_array((scaled, X.indices, X.indptr), shape=X.shape)
+    return np.nan_to_num(np.asarray(X, dtype=np.float32)) / np.float32(norm)
+
+
+def _mean_norm(values: np.ndarray, n: int) -> float:
+    return float(np.sqrt(max(float(np.square(values, dtype=np.float64).sum()) / n, 1e-12)))

@@ -1,0 +1,193 @@
+"""Priors by gradient descent: one small network a world, all k + 1 trained side by side.
+
+    R = relu(X W + b) W₂ + b₂
+
+for an input X [n, F], dense or sparse (features, rows of A, smoothed columns). The k + 1 copies
+share every product with X: W is [F, (k + 1)·hidden]. Adam works element by element, so the copies
+never touch. Training stops, for all of them at once, at the epoch with the smallest honest loss:
+each training node judged by the copy that never saw it, validation nodes by the last. One number
+chosen on all labels hardly bends the honest beliefs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+
+from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.adam import Adam
+from cpgnn.engine.loop import seeded
+from cpgnn.engine.sparse import SparseOperator, dropped
+
+EPSILON = 1e-8
+CHUNK = 20_000
+"""Rows that go through all copies together at prediction."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How a network is trained."""
+
+    hidden: int = 32
+    dropout: float = 0.5
+    """On the hidden layer."""
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
+    """λ of λ·(‖W‖² + ‖W₂‖²)."""
+    epochs: int = 300
+    patience: int = 40
+    check: int = 4
+    """Epochs between two looks at the honest loss."""
+    gain: float = 5e-4
+    """What counts as better: the loss falls by this share."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The weights of one copy; NumPy, so that they can be kept and read anywhere."""
+
+    W: np.ndarray
+    """[F, hidden]"""
+    b: np.ndarray
+    W_2: np.ndarray
+    """[hidden, c]"""
+    b_2: np.ndarray
+
+    def logits(self, X: Any) -> np.ndarray:
+        """R [n, c], float32."""
+        R = np.maximum(X @ self.W + self.b, 0) @ self.W_2 + self.b_2
+        return np.asarray(R, dtype=np.float32)
+
+
+class Copies(nn.Module):
+    """k + 1 networks with the same input; forward gives logits [k + 1, rows, c]."""
+
+    def __init__(self, width: int, c: int, copies: int, how: Descent) -> None:
+        super().__init__()
+        self.how, self.copies = how, copies
+        g, h = torch.Generator().manual_seed(how.seed), how.hidden
+
+        def glorot(rows: int, cols: int) -> Tensor:
+            return (torch.rand(rows, cols, generator=g) * 2 - 1) * (6 / (rows + cols)) ** 0.5
+
+        # The same start in every world: differences between worlds are then the labels'.
+        self.W = nn.Parameter(glorot(width, h).repeat(1, copies))
+        self.b = nn.Parameter(torch.zeros(copies * h))
+        self.W_2 = nn.Parameter(glorot(h, c).repeat(copies, 1, 1))
+        self.b_2 = nn.Parameter(torch.zeros(copies, 1, c))
+
+    @property
+    def decayed(self) -> list[nn.Parameter]:
+        return [self.W, self.W_2]
+
+    @property
+    def free(self) -> list[nn.Parameter]:
+        return [self.b, self.b_2]
+
+    def forward(self, X: SparseOperator | Tensor) -> Tensor:
+        R = X @ self.W + self.b
+        R = R.view(R.shape[0], self.copies, -1).transpose(0, 1)
+        R = dropped(torch.relu(R), self.how.dropout if self.training else 0.0)
+        return torch.baddbmm(self.b_2, R, self.W_2)
+
+    def last(self) -> Network:
+        """The copy that knew all labels."""
+        h = self.how.hidden
+        weights = (self.W[:, -h:], self.b[-h:], self.W_2[-1], self.b_2[-1, 0])
+        return Network(*(weight.detach().numpy().copy() for weight in weights))
+
+
+def operator(X: Any, rows: np.ndarray | slice = slice(None)) -> SparseOperator | Tensor:
+    """X, or some of its rows, for products with gradients."""
+    part = X[rows]
+    if sp.issparse(part):
+        part = sp.csr_array(part, dtype=np.float32)
+        return SparseOperator.from_scipy(part, "cpu", torch.float32)
+    return torch.from_numpy(np.ascontiguousarray(part, dtype=np.float32))
+
+
+class Judge:
+    """Labels as tensors, and the two losses over all worlds."""
+
+    def __init__(self, worlds: Worlds) -> None:
+        self.y = torch.from_numpy(worlds.labels[worlds.judged].astype(np.int64))
+        self.world = torch.from_numpy(worlds.world)
+        self.weight = torch.from_numpy(worlds.weights())
+        self.share = torch.from_numpy(worlds.shares())
+
+    def training_loss(self, logits: Tensor) -> Tensor:
+        """Σ over worlds of the mean cross-entropy of its training nodes; logits [k + 1, N, c]."""
+        copies, N, _ = logits.shape
+        log_p = torch.log_softmax(logits, dim=2)
+        own = log_p.gather(2, self.y[:N].expand(copies, N).unsqueeze(2)).squeeze(2)
+        return -(own * self.weight).sum()
+
+    def honest_loss(self, logits: Tensor) -> float:
+        """Mean cross-entropy of judged nodes [N + V], each by the copy of its world."""
+        log_p = torch.log_softmax(logits, dim=2)
+        own = log_p[self.world, torch.arange(len(self.y)), self.y]
+        return -float((own * self.share).sum())
+
+
+def descend(
+    weights: Sequence[nn.Parameter],
+    optimizer: Adam,
+    loss: Callable[[int], Tensor],
+    honest: Callable[[], float],
+    how: Descent,
+) -> None:
+    """Steps until the honest loss has not fallen for `patience` epochs; keeps its best weights."""
+    best, since = np.inf, 0
+    kept = [w.detach().clone() for w in weights]
+    with seeded(how.seed):
+        for epoch in range(how.epochs):
+            optimizer.zero_grad()
+            loss(epoch).backward()
+            optimizer.step()
+            if (epoch + 1) % how.check:
+                continue
+            with torch.no_grad():
+                value = honest()
+            if value < best * (1 - how.gain):
+                best, since = value, 0
+                kept = [w.detach().clone() for w in weights]
+            else:
+                since += how.check
+                if since >= how.patience:
+                    break
+    with torch.no_grad():
+        for w, value_ in zip(weights, kept, strict=True):
+            w.copy_(value_)
+
+
+def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndarray]:
+    """The network that knows all labels, and log B [k + 1, n, c] of every world's."""
+    judge, N = Judge(worlds), len(worlds.train)
+    inputs = operator(X, worlds.judged)
+    nets = Copies(X.shape[1], worlds.num_classes, worlds.num_worlds, how)
+    optimizer = Adam(nets.decayed, nets.free, lr=how.learning_rate, eps=EPSILON)
+    optimizer.weight_decay = 2 * how.weight_decay
+
+    def loss(_: int) -> Tensor:
+        nets.train()
+        return judge.training_loss(nets(inputs)[:, :N])
+
+    def honest() -> float:
+        nets.eval()
+        return judge.honest_loss(nets(inputs))
+
+    descend([*nets.decayed, *nets.free], optimizer, loss, honest, how)
+    nets.eval()
+    parts = []
+    with torch.no_grad():
+        for start in range(0, X.shape[0], CHUNK):
+            logits = nets(operator(X, slice(start, start + CHUNK)))
+            parts.append(torch.log_softmax(logits, dim=2).numpy())
+    return nets.last(), np.concatenate(parts, axis=1)

@@ -1,0 +1,177 @@
+"""`prior="auto"`: several priors, one second stage, weighed and chosen by their worth out of fold.
+
+1. Every affordable prior is cross-fitted (`portfolio`).
+2. All of them make the own part, weighed by the convex fit, pulled towards weights that follow
+   their honest losses. (Adding them one by one, or the best alone, was worse on validation labels.)
+3. Relations × γ on that own part, each a convex fit of milliseconds; the one with the smallest
+   honest loss is kept (by accuracy was worse), or the highest score where one is asked for.
+   Stronger pulls on H̄ are tried with the best two: they are what is left of a graph that hardly
+   helps. A graph is never left out: what it is worth can then be read.
+4. The honest logits set the temperature and measure doubt; no node is held back for either.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import log_softmax
+
+from cpgnn.blend import Blend, Hearing, Said
+from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.loop import Begin
+from cpgnn.engine.scores import validation_score
+from cpgnn.graph import Graph
+from cpgnn.priors.inputs import Basis, Inputs
+from cpgnn.relations import TWO_HOPS
+from cpgnn.second_stage import SecondStage, fit_second_stage
+from cpgnn.selection.portfolio import Member, fit_members, scores
+from cpgnn.settings import Settings
+from cpgnn.splits import Split
+
+GAMMAS = (0.0, 0.5, 1.0)
+LAMBDAS = (1.0, 10.0, 100.0, 1000.0)
+"""The pull on H̄. The first is tried with every set of relations, the others with the best two."""
+FOLDS, FEW_FOLDS, MANY_NODES = 5, 2, 200_000
+"""Beliefs are kept for every node and world: fewer worlds where there are many nodes."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A prior or a second stage, and what it is worth on nodes whose labels it did not see."""
+
+    name: str
+    score: float
+    """Share of right classes, or the score that was asked for."""
+    loss: float
+    cpu_seconds: float
+    note: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """For a table."""
+        return {"candidate": self.name, **{k: v for k, v in asdict(self).items() if k != "name"}}
+
+
+@dataclass(frozen=True, eq=False)
+class Blended:
+    """A fitted blend and how it came about."""
+
+    said: Said
+    """About the graph of the fit; its `blend` is the model."""
+    nodes: np.ndarray
+    """[m]: training nodes, then validation nodes."""
+    honest: np.ndarray
+    """[m, c]: their logits by a model that did not see their labels."""
+    trials: tuple[Tried, ...]
+    score: float
+
+
+def fit_blend(
+    scaled: Graph,
+    split: Split,
+    settings: Settings,
+    prior: Any = "auto",
+    *,
+    seed: int = 0,
+    begin: Begin | None = None,
+) -> Blended:
+    """Training labels fit weights, validation labels only choose; the features must be scaled."""
+    worlds = Worlds.of(
+        scaled.labels,
+        scaled.num_classes,
+        split.train,
+        split.val,
+        num_folds=FOLDS if scaled.num_nodes <= MANY_NODES else FEW_FOLDS,
+        class_weight=_class_weight(scaled, split, settings),
+        seed=seed,
+    )
+    labels = np.full(scaled.num_nodes, -1)
+    labels[split.train] = scaled.labels[split.train]
+    n = scaled.num_nodes
+    x = Inputs(scaled, Basis.of(scaled, seed), np.arange(n), n, labels)
+    members = fit_members(x, worlds, prior, seed=seed, begin=begin)
+    if begin is not None:
+        begin("neighbours", 1)
+    return choose(members, x, worlds, _scoring(settings))
+
+
+def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> Blended:
+    """The second stage on all members: see the steps above."""
+    logs = [member.logs for member in members]
+    y = worlds.labels[worlds.judged]
+    found: dict[tuple[tuple[Hearing, ...], float], tuple[float, SecondStage, Tried]] = {}
+
+    def attempt(hears: tuple[Hearing, ...], lam: float) -> None:
+        start = time.process_time()
+        P = [x.relations[one.relation].propagator(one.gamma) for one in hears]
+        second = fit_second_stage(logs, P, worlds, lam=lam)
+        log_p = log_softmax(second.honest, axis=1)
+        loss, accuracy = scores(log_p, worlds)
+        value = accuracy if score is None else score(second.honest, y)
+        name = f"{', '.join(one.relation for one in hears)}, γ = {hears[0].gamma:g}, λ = {lam:g}"
+        tried = Tried(name, value, loss, time.process_time() - start)
+        found[hears, lam] = (-loss if score is None else value, second, tried)
+
+    for hears in hearings(x):
+        attempt(hears, LAMBDAS[0])
+    ranked = sorted(found, key=lambda key: -found[key][0])
+    for hears, _ in ranked[:2]:
+        for lam in LAMBDAS[1:]:
+            attempt(hears, lam)
+    kept = max(found, key=lambda key: found[key][0])
+    _, second, tried = found[kept]
+    blend = Blend(
+        tuple(member.prior for member in members),
+        kept[0],
+        second.w_0,
+        second.stages,
+        x.basis,
+        x.labels,
+        worlds.num_classes,
+    )
+    counts = zip(members, blend.stage.w, strict=True)
+    trials = [_prior_trial(member, w, worlds, score) for member, w in counts]
+    trials += [one for _, _, one in sorted(found.values(), key=lambda entry: -entry[0])]
+    return Blended(blend.said(x), worlds.judged, second.honest, tuple(trials), tried.score)
+
+
+Scoring = Callable[[np.ndarray, np.ndarray], float] | None
+"""Of honest logits and labels; None: by the loss, and accuracy is what is told."""
+
+
+def _scoring(settings: Settings) -> Scoring:
+    if settings.select_by == "accuracy":
+        return None
+    score = validation_score(settings.select_by, settings.positive)
+    return lambda logits, y: score(torch.from_numpy(logits), torch.from_numpy(y))
+
+
+def _prior_trial(member: Member, w: float, worlds: Worlds, score: Scoring) -> Tried:
+    honest = worlds.honest(member.logs)
+    loss, accuracy = scores(honest, worlds)
+    if score is not None:
+        accuracy = score(honest.astype(np.float64), worlds.labels[worlds.judged])
+    return Tried(member.name, accuracy, loss, member.cpu_seconds, f"counts {w:.2f}")
+
+
+def hearings(x: Inputs) -> list[tuple[Hearing, ...]]:
+    """The sets of relations that are tried."""
+    found: list[tuple[Hearing, ...]] = []
+    for gamma in GAMMAS:
+        near = tuple(Hearing(name, gamma) for name in x.relations if name != TWO_HOPS)
+        found.append(near)
+        if TWO_HOPS in x.relations and gamma > 0:
+            found.append((*near, Hearing(TWO_HOPS, gamma)))
+    return found
+
+
+def _class_weight(graph: Graph, split: Split, settings: Settings) -> np.ndarray | None:
+    if settings.class_weight is None:
+        return None
+    count = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
+    weight = 1 / np.maximum(count, 1)
+    return np.asarray(weight * len(split.train) / (weight * count).sum())

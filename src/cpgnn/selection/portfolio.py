@@ -1,0 +1,191 @@
+"""The priors that a blend can be made of, each with what it reads and what it may cost.
+
+    trees     boosted trees on own columns (16 principal coordinates where there are many), their
+              means over one and two hops, and the shape of the graph around the node
+    words     boosted trees on a sparse X itself
+    mlp       a small network on the node's own columns
+    smoothed  small networks on Ã² X (`sgc`) and on X smoothed by personalised PageRank (`ppr`)
+    link      a small network on the node's row of D^-½ A
+    together  own network and H̄ trained end to end in log-odds, γ = ½, edges and two hops
+
+Where there are no features, `trees` read the shape of the graph and 16 principal coordinates of Ã,
+`link` is as above, and
+
+    spread    known labels, spread by personalised PageRank (nothing is fitted)
+
+What is affordable is decided by sizes, never by the clock: the same input gives the same model.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.loop import Begin
+from cpgnn.errors import must_be, wrong_value
+from cpgnn.priors.columns import spread_labels
+from cpgnn.priors.inputs import HALF, Inputs
+from cpgnn.priors.members import (
+    EstimatorPrior,
+    NetworkPrior,
+    Prior,
+    SpreadPrior,
+    TogetherPrior,
+    TreesPrior,
+    estimated,
+    floored,
+    own_columns,
+)
+from cpgnn.priors.networks import Descent, fit_networks
+from cpgnn.priors.together import fit_together
+from cpgnn.priors.trees import Boosting, fit_trees
+from cpgnn.relations import TWO_HOPS
+
+MAX_LINK_NODES = 300_000
+"""Beyond this the weights of LINK, 32 a node and world, outgrow the graph."""
+MAX_EPOCH = 250_000_000
+"""Multiplications of X with the weights of all worlds, an epoch: what a network may cost."""
+MAX_TOGETHER_TWO_HOPS = 1_000_000
+"""Entries of "two hops" up to which `together` hears it too."""
+NAMES = ("trees", "words", "mlp", "sgc", "ppr", "link", "together", "spread")
+GROUPS = {"smoothed": ("sgc", "ppr"), "trees": ("trees", "words")}
+"""What is asked for by one name."""
+
+Made = tuple[Prior, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A fitted prior, its log-beliefs [k + 1, n, c] in every world, and its price."""
+
+    prior: Prior
+    logs: np.ndarray
+    cpu_seconds: float
+
+    @property
+    def name(self) -> str:
+        return self.prior.name
+
+
+def fit_members(
+    x: Inputs,
+    worlds: Worlds,
+    wanted: Any = "auto",
+    *,
+    seed: int = 0,
+    begin: Begin | None = None,
+) -> list[Member]:
+    """Every affordable prior ("auto"), those of a name, or an estimator; all cross-fitted."""
+    made = affordable(x, worlds, seed, begin)
+    if not isinstance(wanted, str):
+        made = {type(wanted).__name__: partial(_estimator, x, worlds, wanted)}
+    elif wanted != "auto":
+        names = GROUPS.get(wanted, (wanted,))
+        made = {name: make for name, make in made.items() if name in names}
+        if not made:
+            raise _not_for(wanted, x)
+    members = []
+    for name, make in made.items():
+        if begin is not None and name not in ("trees", "words"):  # these report their rounds
+            begin(name, 1)
+        start = time.process_time()
+        prior, logs = make()
+        members.append(Member(prior, logs, time.process_time() - start))
+    return members
+
+
+def affordable(
+    x: Inputs, worlds: Worlds, seed: int, begin: Begin | None
+) -> dict[str, Callable[[], Made]]:
+    """How to fit each affordable prior, in the order in which that is done."""
+    trees = partial(_trees, x, worlds, Boosting(seed=seed), begin)
+    network = partial(_network, x, worlds)
+    usual = Descent(seed=seed)
+    made: dict[str, Callable[[], Made]] = {"trees": partial(trees, "trees", "columns")}
+    if x.graph.num_nodes <= MAX_LINK_NODES:
+        made["link"] = partial(network, "link", "rows", Descent(weight_decay=2e-3, seed=seed))
+    if x.graph.features is None:
+        made["spread"] = partial(_spread, x, worlds)
+        return made
+    entries = x.own.nnz if sp.issparse(x.own) else x.own.size
+    wide = _width(entries, worlds.num_worlds)
+    if wide:
+        how = Descent(hidden=wide, weight_decay=1e-3, seed=seed)
+        made["together"] = partial(_together, x, worlds, how)
+    judged = len(worlds.judged) / x.graph.num_nodes
+    hidden = _width(int(entries * judged), worlds.num_worlds)
+    if hidden:
+        made["mlp"] = partial(network, "mlp", "own", Descent(hidden=hidden, seed=seed))
+    if sp.issparse(x.graph.features):
+        made["words"] = partial(trees, "words", "words")
+    made["ppr"] = partial(network, "ppr", "personalised", usual)
+    made["sgc"] = partial(network, "sgc", "smoothed", usual)
+    return made
+
+
+def _width(entries: int, copies: int) -> int:
+    """Hidden units a network can afford: 64, 32, or 0 (none: it is left out)."""
+    return next((h for h in (64, 32) if entries * h * copies <= MAX_EPOCH), 0)
+
+
+def _trees(
+    x: Inputs, worlds: Worlds, how: Boosting, begin: Begin | None, name: str, reads: str
+) -> Made:
+    weight = worlds.class_weight
+    trees, logs = fit_trees(getattr(x, reads), worlds, how, weight=weight, begin=begin)
+    return TreesPrior(name, reads, trees), floored(logs)
+
+
+def _network(x: Inputs, worlds: Worlds, name: str, reads: str, how: Descent) -> Made:
+    network, logs = fit_networks(getattr(x, reads), worlds, how)
+    return NetworkPrior(name, reads, network), floored(logs)
+
+
+def _together(x: Inputs, worlds: Worlds, how: Descent) -> Made:
+    heard = [
+        relation
+        for name, relation in x.relations.items()
+        if name != TWO_HOPS or relation.matrix.nnz <= MAX_TOGETHER_TWO_HOPS
+    ]
+    made, logs = fit_together(x.own, [r.propagator(HALF) for r in heard], worlds, how)
+    return TogetherPrior("together", tuple(r.name for r in heard), made), logs
+
+
+def _spread(x: Inputs, worlds: Worlds) -> Made:
+    c = worlds.num_classes
+    logs = [spread_labels(x.A, worlds.fits(f), worlds.labels, c) for f in range(worlds.num_worlds)]
+    return SpreadPrior("spread", c), floored(np.stack(logs))
+
+
+def _estimator(x: Inputs, worlds: Worlds, given: Any) -> Made:
+    if not hasattr(given, "predict_proba"):
+        must = "be a name, a function that makes a module, or a classifier with predict_proba"
+        raise wrong_value("prior", must, type(given).__name__)
+    X, c = own_columns(x), worlds.num_classes
+    logs = []
+    for f in range(worlds.num_worlds):
+        nodes = worlds.fits(f)
+        fitted = clone(given).fit(X[nodes], worlds.labels[nodes])
+        logs.append(estimated(fitted, X, c))
+    return EstimatorPrior(type(given).__name__, fitted, c), np.stack(logs)
+
+
+def _not_for(name: str, x: Inputs) -> Exception:
+    what = "have features" if x.graph.features is None else "be small enough"
+    got = "none" if x.graph.features is None else f"{x.graph.num_nodes:,} nodes"
+    return must_be("The graph", f"{what} for prior={name!r}", got, "Try prior='auto'.")
+
+
+def scores(honest: np.ndarray, worlds: Worlds) -> tuple[float, float]:
+    """Mean loss and accuracy of honest log-beliefs [N + V, c]."""
+    y = worlds.labels[worlds.judged]
+    loss = -float((honest[np.arange(len(y)), y] * worlds.shares()).sum())
+    return loss, float((honest.argmax(axis=1) == y).mean())
