@@ -260,7 +260,10 @@ def test_fitting_again_forgets_the_first_fit(graph, split, fitted):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prior": "gcn"}, r"'prior' must be 'auto', 'mlp', 'cheby' or 'link'\. Got 'gcn'"),
+        (
+            {"prior": "gcn"},
+            r"'prior' must be 'auto', 'trees', 'smoothed', 'mlp', 'cheby' or 'link'\. Got 'gcn'",
+        ),
         ({"num_layers": -1}, r"'num_layers' must be at least 0\. Got -1"),
         ({"preset": "best"}, r"'preset' must be 'default', 'paper' or 'authors'\. Got 'best'"),
         ({"hidden": 0}, r"'hidden' must be at least 1\. Got 0"),

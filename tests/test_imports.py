@@ -22,7 +22,7 @@ LAYERS = (
     "cpgnn.model cpgnn.synthetic cpgnn.distant cpgnn.blend",
     "cpgnn.synthetic_types",
     "cpgnn.training",
-    "cpgnn.selection cpgnn.evaluation",
+    "cpgnn.selection cpgnn.evaluation cpgnn.engine.saving_blend",
     "cpgnn.engine.saving cpgnn.report.grids",
     "cpgnn.classifier cpgnn.calibration cpgnn.thresholds",
     "cpgnn.explanation cpgnn.baselines cpgnn.datasets cpgnn.node_classifier cpgnn.pyg cpgnn.doubt",

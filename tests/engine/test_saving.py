@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 import cpgnn
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine import records
-from cpgnn.engine.saving import CONFIG, FORMAT, WEIGHTS
+from cpgnn.engine.saving import BLEND, CONFIG, PAPER, WEIGHTS
 from cpgnn.errors import InputError, NotInductiveError
 from cpgnn.model import Architecture
 from cpgnn.priors import MLPPrior
@@ -88,7 +88,7 @@ def test_there_and_back_to_the_bit(prior, features, graph, tmp_path):
 def test_the_folder_holds_json_and_safetensors_and_its_version(folder):
     assert sorted(path.name for path in folder.iterdir()) == [CONFIG, WEIGHTS]
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    assert config["format"] == FORMAT
+    assert config["format"] == PAPER
     assert config["cpgnn_version"] == cpgnn.__version__
     assert load_file(folder / WEIGHTS)["model.H_bar"].shape == (3, 3)
 
@@ -241,16 +241,14 @@ def test_a_temperature_that_is_none_is_refused(folder):
 
 
 def test_an_older_format_is_refused_with_what_to_do(folder):
-    edited(folder, format=FORMAT - 1)
-    with pytest.raises(
-        InputError, match=rf"Got format {FORMAT - 1}.* Fit and save the model again"
-    ):
+    edited(folder, format=PAPER - 1)
+    with pytest.raises(InputError, match=rf"Got format {PAPER - 1}.* Fit and save the model again"):
         CPGNNClassifier.load(folder)
 
 
 def test_a_newer_format_is_refused_with_what_to_do(folder):
-    edited(folder, format=FORMAT + 1, cpgnn_version="9.9")
-    message = rf"format {FORMAT}\. Got format {FORMAT + 1}, written by cpgnn 9\.9\. Upgrade cpgnn"
+    edited(folder, format=BLEND + 1, cpgnn_version="9.9")
+    message = rf"format 2 or 3\. Got format {BLEND + 1}, written by cpgnn 9\.9\. Upgrade cpgnn"
     with pytest.raises(InputError, match=message):
         CPGNNClassifier.load(folder)
 

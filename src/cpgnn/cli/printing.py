@@ -153,7 +153,7 @@ def _calibration_line(made: Calibration) -> str:
         return f"{off}; not calibrated."
     return (
         f"{off} ({percent(made.before.error)} before calibration; T = {made.temperature:.3g} from "
-        f"{count(made.num_nodes, 'validation node')})."
+        f"{count(made.num_nodes, 'labelled node')})."
     )
 
 

@@ -145,7 +145,7 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "parameters": {
             k: v
             for k, v in classifier.get_params(deep=False).items()
-            if v is None or isinstance(v, str | int | float | bool)
+            if v is None or isinstance(v, str | int | float | bool | np.generic)
         },
         "class_names": graph.class_names,
         "feature_names": classifier.feature_names_in_,
@@ -246,7 +246,7 @@ def _read_record(path: Path) -> ModelRecord:
     if written.format not in FORMATS:
         raise must_be(
             f"{path}",
-            f"have model format {listed(FORMATS)}",
+            f"have model format {PAPER} or {BLEND}",
             f"format {written.format}, written by cpgnn {written.cpgnn_version}",
             "Upgrade cpgnn to read it."
             if written.format > BLEND

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpgnn.engine.text import count
+from cpgnn.explanation.sentences import PARTS
 from cpgnn.relations import EDGES
 
 if TYPE_CHECKING:
@@ -33,8 +34,15 @@ class Term:
 def terms(of: Explanation, i: int, top: int) -> list[Term]:
     """Prior, the `top` weightiest neighbours, the other ones together, the echo; they add up."""
     names = (*of.class_names, "")
-    own = float(of.margin(of.prior[i], i))
-    listed = [Term(OWN, own, "prior", names[int(of.prior[i].argmax())])]
+    own = {OWN: of.prior}
+    if of.parts is not None:
+        own = {f"own: {PARTS.get(name, name)}": part for name, part in of.parts.items()}
+    listed = [
+        Term(name, float(of.margin(part[i], i)), "prior", names[int(part[i].argmax())])
+        for name, part in own.items()
+    ]
+    if of.parts is not None:
+        listed.sort(key=lambda term: -abs(term.margin))
     first = of.of(i).start
     margins = of.margin(of.contributions[of.of(i)], i)
     order = np.argsort(-np.abs(margins), kind="stable")

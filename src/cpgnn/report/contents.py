@@ -43,6 +43,8 @@ class Contents:
     """The doubly stochastic matrices: learned, and the estimate it started from."""
     confusion: Grid | None
     charts: tuple[Chart, ...]
+    tried: Tried | None
+    """Of a blend: what was tried, what it scored, what it cost."""
     reliability: Chart | None
     not_calibrated: str
     """Why the probabilities were not corrected, if they were not."""
@@ -53,6 +55,15 @@ class Contents:
     nodes: Extremes
     data: dict[str, Any]
     """What the search box searches."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Rows of the table of what was tried."""
+
+    score: str
+    rows: tuple[tuple[str, ...], ...]
+    """Name, score, log loss, CPU seconds, what became of it."""
 
 
 def gather(run: Run, name: str) -> Contents:
@@ -89,6 +100,7 @@ def gather(run: Run, name: str) -> Contents:
         charts=learning_charts(
             run.history, run.kept, classifier.settings_.select_by.replace("_", " ")
         ),
+        tried=_tried(run),
         reliability=_reliability(run.calibration) if run.calibration else None,
         not_calibrated=_not_calibrated(run),
         findings=worst_first(findings),
@@ -127,11 +139,32 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
         "classes": f"{len(run.class_names):,}",
         "labels to learn from": f"{len(split.train):,}",
         "confident predictions used as labels": f"{predicted:,}" if predicted else "",
-        "to choose the epoch": f"{len(split.val):,}",
+        "to choose the model": f"{len(split.val):,}",
         "held out": f"{len(split.test):,}",
         "model": run.model,
+        "evidence": ", ".join(
+            f"{name} {percent(share, 0)}" for name, share in run.classifier.evidence_.items()
+        ),
     }
     return tuple((name, value) for name, value in facts.items() if value)
+
+
+def _tried(run: Run) -> Tried | None:
+    if not run.classifier.evidence_ or run.trials.empty:
+        return None
+    stages = run.trials["note"] == ""
+    kept = run.trials.index[stages][0] if stages.any() else -1
+    rows = tuple(
+        (
+            str(t.candidate),
+            percent(t.score),
+            f"{t.loss:.3f}",
+            f"{t.cpu_seconds:.2f}",
+            "kept" if t.Index == kept else str(t.note),
+        )
+        for t in run.trials.itertuples()
+    )
+    return Tried(run.classifier.settings_.select_by.replace("_", " "), rows)
 
 
 def _reliability(made: Calibration) -> Chart:

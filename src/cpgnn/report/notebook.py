@@ -93,7 +93,9 @@ def classifier_html(model: CPGNNClassifier, grid: Grid) -> str:
     split, trials = getattr(model, "split_", None), getattr(model, "trials_", None)
     layers = f"{model.num_layers_}" if model.num_layers_ else "0: the prior alone"
     score = f"{percent(model.validation_score_)} ({model.settings_.select_by.replace('_', ' ')})"
-    if split:  # the nodes that set the temperature had no say
+    if split and model.architecture_ is None and model.evidence_:
+        score = score.removesuffix(")") + ", on labels that it had not seen)"
+    elif split:  # the nodes that set the temperature had no say
         chose = len(split.val) - len(model.calibration_)
         which = f" of {count(chose, 'validation node')}, which also chose the epoch)"
         score = score.removesuffix(")") + which if chose else "none: no validation nodes"
@@ -107,7 +109,7 @@ def classifier_html(model: CPGNNClassifier, grid: Grid) -> str:
     if model.self_trained_:
         rows.append(("self-training", f"with {count(model.self_trained_, 'prediction')} as labels"))
     if len(model.calibration_):
-        held = count(len(model.calibration_), "validation node")
+        held = count(len(model.calibration_), "labelled node")
         rows.append(("temperature", f"{model.temperature_:.3g}, set on {held}"))
     more = _more(len(model.classes_), MOST_CLASSES, "class", "classes")
     parts = [_facts(rows), _text(grid.text), {"kind": "grid", "matrix": grid, "more": more}]

@@ -1,6 +1,7 @@
-"""Fits the prototype on the graphs that `CPGNN_DATA` names; one result line for each fit.
+"""Fits the default on the graphs that `CPGNN_DATA` names; one result line for each fit.
 
-From `benchmarks/`: `python -m portfolio.run results/portfolio.jsonl mid 0,1,2 wisconsin actor`.
+`python benchmarks/default.py benchmarks/results/default.jsonl mid 0,1,2 wisconsin actor`; what the
+file already holds is not run again.
 """
 
 from __future__ import annotations
@@ -12,16 +13,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
+from cpgnn import CPGNNClassifier, explain
 from cpgnn.datasets.dataset import read_dataset
-from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.evaluation.calibration import reliability, softmax
+from cpgnn.evaluation.calibration import reliability
+from cpgnn.experiments.runner import processor
 from cpgnn.graph import Graph
 from cpgnn.splits import Split, per_class_split
-from portfolio.auto import fit_auto
-from portfolio.explain import explain
 
 EXPLAINED = 5
 """Test nodes whose logits are taken apart and added up again."""
@@ -46,45 +45,41 @@ def measured(name: str, setting: str, split: int) -> dict[str, Any]:
     """One fit on the training labels; validation labels choose, test labels are read at the end."""
     graph, parts = case(name, setting, split)
     start = time.process_time()
-    X = FeatureScaler.fit(graph, "auto")(graph).features
-    made = fit_auto(
-        graph.adjacency, X, graph.labels, graph.num_classes, parts.train, parts.val, use="train"
-    )
+    fitted = CPGNNClassifier().fit(graph, split=parts)
     cpu = time.process_time() - start
-    y, test, N = graph.labels, parts.test, len(parts.train)
-    right = made.honest.argmax(axis=1) == y[np.concatenate([parts.train, parts.val])]
-    gaps = [
-        np.ptp(explain(int(v), made.members, made.second).total / made.temperature - made.logits[v])
-        for v in test[:EXPLAINED]
-    ]
-    P = softmax(made.logits[test], 1.0)
+    P, y, test = fitted.predict_proba(), graph.labels, parts.test
+    right = fitted.honest_.logits.argmax(axis=1) == y[fitted.honest_.nodes]
+    N = len(parts.train)
+    gap = explain(fitted, nodes=graph.node_ids.to_numpy()[test[:EXPLAINED]]).error.max()
     return {
         "graph": name,
         "setting": setting,
         "split": split,
-        "use": "train",
         "cpu_seconds": round(cpu, 2),
+        "processor": processor(),
         "out_of_fold": float(right[:N].mean()),
         "validation": float(right[N:].mean()),
-        "test": float((P.argmax(axis=1) == y[test]).mean()),
-        "calibration_error": reliability(P, y[test]).error,
-        "relations": made.relations,
-        "weights": {
-            m.name: round(float(w), 3)
-            for m, w in zip(made.members, made.second.stage.w, strict=True)
-        },
-        "explanation_gap": float(max(gaps)),
+        "test": float((P[test].argmax(axis=1) == y[test]).mean()),
+        "calibration_error": reliability(P[test], y[test]).error,
+        "model": fitted.name,
+        "evidence": {name: round(share, 4) for name, share in fitted.evidence_.items()},
+        "explanation_gap": float(gap),
     }
 
 
 def main(out: str, setting: str, splits: str, *names: str) -> None:
     torch.set_num_threads(1)
+    done = set()
+    if Path(out).exists():
+        lines = map(json.loads, Path(out).read_text(encoding="utf-8").splitlines())
+        done = {(line["graph"], line["setting"], line["split"]) for line in lines}
     for split in map(int, splits.split(",")):
         for name in names:
-            line = json.dumps(measured(name, setting, split))
-            with open(out, "a", encoding="utf-8") as file:
-                file.write(line + "\n")
-            print(line, flush=True)
+            if (name, setting, split) not in done:
+                line = json.dumps(measured(name, setting, split))
+                with open(out, "a", encoding="utf-8") as file:
+                    file.write(line + "\n")
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

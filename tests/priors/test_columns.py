@@ -1,0 +1,33 @@
+"""Columns that priors read, on graphs small enough to count by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from cpgnn.priors import columns as col
+
+
+@pytest.fixture
+def path() -> sp.csr_array:
+    """0 - 1 - 2 - 3, and 1 - 4; 5 is alone."""
+    A = np.zeros((6, 6), dtype=np.float32)
+    for u, v in ((0, 1), (1, 2), (2, 3), (1, 4)):
+        A[u, v] = A[v, u] = 1
+    return sp.csr_array(A)
+
+
+def test_core_numbers_of_a_triangle_with_a_tail():
+    A = np.zeros((4, 4), dtype=np.float32)
+    for u, v in ((0, 1), (1, 2), (0, 2), (2, 3)):
+        A[u, v] = A[v, u] = 1
+    assert list(col.core_number(sp.csr_array(A))) == [2, 2, 2, 1]
+    assert col.clustering(sp.csr_array(A)) == pytest.approx([1, 1, 1 / 3, 0])
+
+
+def test_missing_values_leave_the_mean_of_the_others(path):
+    Z = np.array([[1], [np.nan], [3], [4], [np.nan], [5]], dtype=np.float32)
+    near = col.hops(path, Z, steps=1)[1].ravel()
+    assert near[1] == 2  # of 1, 3 and a missing one
+    assert np.isnan(near[[0, 5]]).all()
