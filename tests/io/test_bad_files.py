@@ -55,14 +55,16 @@ CASES = {
         None,
         "damaged or cut short",
     ),
-    "latin-1": ("edges", "e.csv", "a,b\nJosé,b\n".encode("latin-1"), 2, "must be UTF-8. Got other"),
-    "latin-1, far down": (
+    "two encodings": ("edges", "e.csv", "a,b\nÉ,b\n".encode() + b"Jos\xe9,b\n", 3, "must be UTF-8"),
+    "no encoding": ("edges", "e.csv", b"a,b\nJos\x81,b\n", 2, "must be UTF-8. Got other"),
+    "no encoding, far down": (
         "edges",
         "e.csv",
-        ("a,b\n" * 30_000 + "José,b\n").encode("latin-1"),
+        b"a,b\n" * 30_000 + b"Jos\x81,b\n",
         30_001,
-        "must be UTF-8. Got other bytes in 'José,b'",
+        "must be UTF-8. Got other bytes in 'Jos",
     ),
+    "ragged, Windows-1252": ("edges", "e.csv", "a,b\né,b\nc\n".encode("cp1252"), 3, "2 cells"),
     "cut utf-16": (
         "edges",
         "e.csv",
@@ -102,7 +104,6 @@ CASES = {
     "quote over lines": ("edges", "e.csv", 'a,b\n"b\nx",c\n', 2, "must be on one line. Got"),
     "wrong header": ("edges", "e.csv", LABELS, 1, "must name source, target.* Got id, label"),
     "wrong weight header": ("edges", "e.csv", "src,dst,label\na,b,1\n", 1, "must name source"),
-    "labels the wrong way": ("labels", "l.csv", "label,id\nx,1\ny,2\n", 1, "must name id, label"),
     "edges as labels": ("labels", "l.csv", "source,target\na,b\n", 1, "must name id, label"),
     "labels first": ("features", "f.csv", "# c\nlabel,id\nx,1\n", 2, "name the id column first"),
     # -- ids

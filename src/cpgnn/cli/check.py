@@ -48,7 +48,7 @@ def check(
     """Find what is wrong or risky in the data. Exits with 1 if anything is, else with 0."""
     from cpgnn.presence import check_files
 
-    check_files(edges, labels, features)
+    check_files(edges, labels, *(features or ()))
 
     from cpgnn.check import check_loaded
     from cpgnn.cli.findings import print_json, print_report

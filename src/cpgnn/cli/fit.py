@@ -110,7 +110,7 @@ def fit(
 
     from cpgnn.presence import check_files
 
-    check_files(edges, labels, features)
+    check_files(edges, labels, *(features or ()))
 
     from cpgnn.cli.printing import print_run
     from cpgnn.cli.progress import progress_bar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -25,7 +25,8 @@ Edges = Annotated[
 ]
 Labels = Annotated[Path | None, typer.Option(help="Labels: id, label[, split = train|val|test].")]
 Features = Annotated[
-    Path | None, typer.Option(help="Features: id, then one numeric column per feature; or .npz.")
+    list[str] | None,
+    typer.Option(help="Features: id, then one numeric column each; or .npz. May be repeated."),
 ]
 Unlabelled = Annotated[
     str | None, typer.Option(help="A label that means unknown; an empty one always does.")
@@ -122,6 +123,8 @@ def repeated(context: typer.Context, config: Path | None) -> Path | None:
     if strange or "edges" not in options:
         got = f"{strange[0]!r}" if strange else "none of the edges"
         raise must_be(f"{path}", "hold options of 'cpgnn fit'", got, "Was it written by another?")
+    if isinstance(options.get("features"), str):  # as runs were written that knew only one file
+        options["features"] = [options["features"]]
     context.default_map = {k: v for k, v in options.items() if k not in NOT_REPEATED}
     return config
 
@@ -196,7 +199,7 @@ def columns(
 def read(
     edges: Path,
     labels: Path | None = None,
-    features: Path | None = None,
+    features: Sequence[str] | None = None,
     unlabelled: str | None = None,
     strict_ids: bool = False,
     impute: Literal["median"] | None = None,

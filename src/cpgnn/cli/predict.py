@@ -50,7 +50,7 @@ def predict(
     from cpgnn.presence import check_files, check_run_folder
 
     check_run_folder(run)
-    check_files(edges, features)
+    check_files(edges, *(features or ()))
 
     import numpy as np
 
@@ -63,7 +63,7 @@ def predict(
     from cpgnn.run.predictions import predictions, with_sets
 
     check_table_path(out)
-    if edges is None and features is not None:
+    if edges is None and features:
         raise wrong_value("features", "come with edges", "none")
     fitted = load_run(run)
     flag = fitted.flag

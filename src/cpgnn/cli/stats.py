@@ -31,7 +31,7 @@ def stats(
     """Describe a graph: sizes, homophily, which classes connect."""
     from cpgnn.presence import check_files
 
-    check_files(edges, labels, features)
+    check_files(edges, labels, *(features or ()))
 
     from cpgnn.check.facts import Stats
     from cpgnn.cli.printing import print_stats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -15,6 +15,7 @@ from cpgnn.io.files import wrong
 from cpgnn.io.headers import (
     ID,
     KIND,
+    KNOWN,
     LABEL,
     PAYEE,
     PAYER,
@@ -22,6 +23,7 @@ from cpgnn.io.headers import (
     SOURCE,
     SPLIT,
     TARGET,
+    WEAK,
     WEIGHT,
     plain,
 )
@@ -88,6 +90,11 @@ class Columns:
         nodes = (self.id, self.label, self.kind_column, *self.feature, *self.ignore)
         return {name for name in (*ends, *nodes) if name}
 
+    def for_one_of(self, files: int) -> Columns:
+        """The same where each column may be in one of so many files only."""
+        several = () if files < 2 else ("feature", "ignore")
+        return replace(self, optional=(*self.optional, *several))
+
     def edges(self, path: Path, header: Header, width: int) -> list[int]:
         """Positions of source, target[, weight][, type][, time]."""
         find = _Finder(path, header, self.optional)
@@ -95,12 +102,13 @@ class Columns:
         last = [i for i in dict.fromkeys((relation, time)) if i is not None]
         rest = [i for i in range(width) if i not in last]
         given = [find.named(key, getattr(self, key)) for key in ("source", "target", "weight")]
+        called = [find.called(names) for names in (SOURCE | PAYER, TARGET | PAYEE, WEIGHT)]
         if not any(i is not None for i in given) and len(rest) <= 3:
-            return [*rest, *last]
-        source, target, weight = given
-        source = find.called(SOURCE | PAYER) if source is None else source
-        target = find.called(TARGET | PAYEE) if target is None else target
-        weight = find.called(WEIGHT) if weight is None else weight
+            swapped = {i for i in called if i is not None} == set(rest)
+            return [*([i for i in called if i is not None] if swapped else rest), *last]
+        source, target, weight = (
+            by_name if i is None else i for i, by_name in zip(given, called, strict=True)
+        )
         if source is None or target is None:
             got = f"{width}{f' ({listed(header)})' if header else ''}"
             hint = advise("Name them with {} and {}.", source="…", target="…")
@@ -141,7 +149,9 @@ class Columns:
         last = [i for i in dict.fromkeys((kind, time)) if i is not None]
         rest = [i for i in range(width) if i not in last]
         if ids is None and label is None and len(rest) <= 3:
-            return [*rest, *last]
+            called = [find.called(names) for names in (ID, LABEL, SPLIT)]
+            by_name = [i for i in called if i is not None]
+            return [*(by_name if set(by_name) == set(rest) else rest), *last]
         ids = find.id() if ids is None else ids
         label = find.called(LABEL) if label is None else label
         if label is None and width == 2:
@@ -159,7 +169,9 @@ class Columns:
         """Positions of id and every feature."""
         find = _Finder(path, header, self.optional)
         ids = find.named("id", self.id)
-        ids = find.id() if ids is None else ids
+        if ids is None:  # a first column called label is refused later: these are no features
+            foreign = header is not None and plain(header[0]) in KNOWN - ID
+            ids = 0 if foreign else find.id()
         if chosen := find.several("feature", self.feature):
             kind = self.find_kind(path, header)
             return [ids, *chosen, *([] if kind is None or kind in chosen else [kind])]
@@ -214,9 +226,13 @@ class _Finder:
         return found[0] if len(found) == 1 else None
 
     def id(self) -> int:
-        """The first column; the one called id where the first merely counts rows."""
+        """The first column; the one called id where the first is called something else."""
         found = self.called(ID - {"index"})
-        return found if found is not None and self.is_index(0) else 0
+        if found is None or self.is_index(0):
+            return found or 0
+        certain = self.called(ID - WEAK)
+        first = plain((self.header or ("id",))[0])
+        return certain if certain is not None and first not in ID else 0
 
     def is_index(self, i: int) -> bool:
         """Whether a column is named as pandas and spreadsheets name one that counts rows."""

@@ -12,7 +12,7 @@ from typing import IO
 
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import InputError
-from cpgnn.io.files import Transcoded, wrong
+from cpgnn.io.files import NotUTF8Error, Transcoded, named, wrong
 from cpgnn.io.headers import is_header
 
 SAMPLE_LINES = 200
@@ -40,6 +40,8 @@ class Dialect:
     spaced: bool
     """Every delimiter is followed by a blank, as in `a, b`; the blank belongs to it."""
     notices: tuple[str, ...] = ()
+    encoding: str | None = None
+    """What the text is in, if not UTF-8."""
 
 
 def sniff(
@@ -86,7 +88,10 @@ def sniff(
     found, announce = is_header(first, [cells[i] for i in rows[1:]], ids, number_names)
     if any(cell.strip() in names for cell in first):
         found, announce = True, False
-    notices = [f"{path}: read as UTF-16."] if isinstance(stream, Transcoded) else []
+    notices, encoding = [], None
+    if isinstance(stream, Transcoded):
+        encoding = stream.encoding
+        notices.append(f"{path}: not UTF-8; read as {named(encoding)}.")
     if comments:
         skipped = count(comments, "comment line", "comment lines")
         notices.append(f"{path}: skipped {skipped} at the top.")
@@ -106,6 +111,7 @@ def sniff(
         quoted=any('"' in line for line in lines),
         spaced=spaced,
         notices=tuple(notices),
+        encoding=encoding,
     )
 
 
@@ -139,7 +145,10 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
 def not_utf8(path: Path, line: bytes, number: int) -> InputError:
     shown = shorten(line.decode("latin-1").strip())
     hint = "Save it as UTF-8, or run: iconv -f latin1 -t utf-8"
-    return wrong(path, "A table", "be UTF-8", f"other bytes in {shown}", hint, line=number)
+    made = wrong(path, "A table", "be UTF-8", f"other bytes in {shown}", hint, line=number)
+    error = NotUTF8Error(*made.args)
+    error.file, error.line, error.affected = made.file, made.line, made.affected
+    return error
 
 
 def long_line(path: Path, number: int) -> InputError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
+from cpgnn.io.other_order import moved, weight_first
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
 from cpgnn.io.times import take_times
@@ -79,21 +81,24 @@ def read_edges(path: Path, columns: Columns | None = None) -> EdgeList:
         place = columns.find_relation(path, header)
         return set() if place is None else {place}
 
-    file = read_table(
+    read = partial(
+        read_table,
         path,
         ids=(0, 1),
         numbers=True,
         header=columns.header,
         text=types,
-        pick=columns.edges,
         names=columns.names,
     )
+    file = read(pick=columns.edges)
+    if weight_first(file, columns):
+        file = read(pick=lambda *_: [1, 2, 0])
     file, times, dated = take_times(file, columns)
     file, relation, told_types = take_types(file, columns)
     width = file.table.num_columns
     if width not in (2, 3):
         raise file.wrong_width("Edges", "have 2 or 3 columns: source, target[, weight]")
-    notices = [*file.notices, *told_types]
+    notices = [*file.notices, *moved(file, ("source", "target", "weight")[:width]), *told_types]
     if names := file.header:
         known = columns.source is None and columns.target is None
         if known and misplaced(names, (ENDS, ENDS, WEIGHT)):

@@ -103,6 +103,27 @@ class FeatureColumns:
         found, extra = match_names(self.names, file.header[1:], str(file.path))
         return [i + 1 for i in found], unknown_columns(file.path, extra)
 
+    def matrix_places(self, which: Sequence[int]) -> np.ndarray:
+        """Where the columns of the matrix stand that come from these columns, in their order."""
+        numeric = [i for i in which if self.categories[i] is None]
+        widths = [0 if values is None else len(values) for values in self.categories]
+        starts = np.cumsum([sum(values is None for values in self.categories), *widths])
+        rank = np.cumsum([values is None for values in self.categories]) - 1
+        coded = [np.arange(starts[i], starts[i] + widths[i]) for i in which]
+        return np.concatenate([rank[numeric].astype(np.int64), *coded]).astype(np.int64)
+
+    def part(self, names: Sequence[str]) -> FeatureColumns:
+        """Those of the columns that have one of these names."""
+        which = [i for i, name in enumerate(self.names or ()) if name in names]
+        places = self.matrix_places(which)
+        return FeatureColumns(
+            tuple((self.names or ())[i] for i in which),
+            tuple(self.categories[i] for i in which),
+            None if self.medians is None else tuple(self.medians[i] for i in places),
+            self.impute,
+            tuple(self.readings[i] for i in which) if self.readings else (),
+        )
+
     def with_medians_of(self, X: Any) -> FeatureColumns:
         """The same, with the medians of the matrix where none are known (0 for categories)."""
         if self.medians is not None:

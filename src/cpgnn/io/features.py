@@ -20,6 +20,7 @@ from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_matrix import Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
+from cpgnn.io.other_order import moved
 from cpgnn.io.parquet import is_parquet
 from cpgnn.io.tables import TableFile, read_table
 from cpgnn.io.word_columns import take_kinds
@@ -45,6 +46,8 @@ class FeatureRows:
     """How many cells were filled, by column."""
     mixed: Mixed | None = None
     """Which cells and columns of the matrix stand for gaps and categories."""
+    parts: tuple[FeatureRows, ...] = ()
+    """The files, where it was joined from several."""
 
 
 def read_features(
@@ -55,11 +58,13 @@ def read_features(
     like: FeatureColumns | None = None,
     columns: Columns | None = None,
     labelled: pa.Array | None = None,
+    partly: bool = False,
 ) -> FeatureRows:
     """Features from a table: id, then one column each.
 
     `like`: the columns of an earlier file, found here by their names and read as they were there.
     `labelled`: ids of nodes with a label, which are of one kind if there are several.
+    `partly`: another file has the rest of those columns.
     """
     text = partial(like.text_columns, typed=is_parquet(path)) if like else None
     chosen = columns or Columns()
@@ -81,6 +86,11 @@ def read_features(
         hint = "Check that it is the feature file, and that the ids come first."
         raise file.wrong_header("name the id column first", hint)
     file.need_rows("Features")
+    if partly and like is not None:
+        if file.header is None or like.names is None:
+            hint = "Add a header."
+            raise file.wrong("One of several feature files", "name its columns", "no header", hint)
+        like = like.part(file.header[1:])
     problems = Problems()
     with problems.noted():
         ids = distinct(file, file.table.column(0), "have features")
@@ -92,7 +102,8 @@ def read_features(
         for name in (file.header or ())[1:]
         if plain(name) in LABEL | SPLIT and name in (built.columns.names or file.header or ())
     ]
-    told = (*file.notices, *used, *built.notices)
+    by_name = moved(file, ("id",)) if chosen.id is None else []
+    told = (*file.notices, *by_name, *used, *built.notices)
     beside = (kinds, built.gaps, built.mixed)
     return FeatureRows(file, ids, built.matrix, built.columns, told, *beside)
 

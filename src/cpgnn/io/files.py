@@ -19,12 +19,22 @@ from cpgnn.presence import StrPath as StrPath
 from cpgnn.presence import no_such_file
 
 GZIP_MAGIC = b"\x1f\x8b"
+HEAD = 64
+"""Bytes that tell UTF-16."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 PART = 1 << 24
 
 
 class Transcoded(io.BytesIO):
-    """The bytes of a UTF-16 file, as UTF-8."""
+    """The bytes of a file in another encoding, as UTF-8."""
+
+    def __init__(self, content: bytes, encoding: str):
+        super().__init__(content)
+        self.encoding = encoding
+
+
+class NotUTF8Error(InputError):
+    """A text file in another encoding."""
 
 
 def wrong(
@@ -66,10 +76,11 @@ def about(path: StrPath) -> Iterator[None]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path, encoding: str | None = None) -> Iterator[IO[bytes]]:
     """The file's bytes, unpacked if it is gzip; what the system refuses is an `InputError`.
 
-    Errors while reading count too: a truncated or damaged `.gz` is found only on the way.
+    UTF-16 becomes UTF-8, and so does text in the `encoding`, if one is named. Errors while reading
+    count too: a truncated or damaged `.gz` is found only on the way.
     """
     try:
         with path.open("rb") as raw:
@@ -77,15 +88,13 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             raw.seek(0)
             if magic == GZIP_MAGIC:
                 with gzip.GzipFile(fileobj=raw) as stream:
-                    yield cast(IO[bytes], stream)
-            elif magic in UTF16_MARKS:
-                yield Transcoded(_as_utf8(path, raw))
+                    yield _as_utf8(path, cast(IO[bytes], stream), encoding)
             elif path.suffix.lower() == ".gz":
                 got = "other content" if magic else "an empty file"
                 hint = "Copy it again, or rename it if it is not packed."
                 raise wrong(path, "A '.gz' file", "be gzip", got, hint)
             else:
-                yield raw
+                yield _as_utf8(path, raw, encoding)
     except FileNotFoundError:
         raise no_such_file(path) from None
     except IsADirectoryError:
@@ -98,11 +107,49 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         raise failed(path, f"Cannot read the file: {reason.lower()}") from None
 
 
-def _as_utf8(path: Path, raw: IO[bytes]) -> bytes:
+def _as_utf8(path: Path, stream: IO[bytes], encoding: str | None) -> IO[bytes]:
+    """The stream at its start: as it is, or from UTF-16 or the named encoding."""
+    head = stream.read(HEAD)
+    stream.seek(0)
+    encoding = _utf16(head) or encoding
+    if encoding is None:
+        return stream
     try:
-        return all_bytes(path, raw).decode("utf-16").encode()
+        text = all_bytes(path, stream).decode(encoding)
     except UnicodeError as error:
-        raise wrong(path, "A UTF-16 file", "be whole", first_line(error)) from None
+        raise wrong(path, f"A {named(encoding)} file", "be whole", first_line(error)) from None
+    return Transcoded(text.encode(), encoding)
+
+
+def _utf16(head: bytes) -> str | None:
+    """UTF-16, by its mark, or by the zero bytes in every second place."""
+    if head.startswith(UTF16_MARKS):
+        return "utf-16"
+    for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
+        others = head[0::2] if encoding == "utf-16-le" else head[1::2]
+        if len(head) >= 8 and zeros.count(0) > 0.9 * len(zeros) and not others.count(0):
+            return encoding
+    return None
+
+
+def named(encoding: str) -> str:
+    return "UTF-16" if encoding.startswith("utf-16") else "Windows-1252"
+
+
+def western(path: Path) -> str | None:
+    """The encoding of a text file that is not UTF-8, where it can be Windows-1252 (or Latin-1).
+
+    Not so if other letters of it are UTF-8, which is then damaged.
+    """
+    with opened(path) as stream:
+        content = all_bytes(path, stream)
+    text = content.decode("utf-8", "surrogateescape")
+    is_utf8 = any(char > "\x7f" and not "\ud800" <= char <= "\udfff" for char in set(text))
+    try:
+        content.decode("cp1252")
+    except UnicodeError:
+        return None
+    return None if is_utf8 else "cp1252"
 
 
 def arrow_source(path: Path, stream: Any, skip: int = 0) -> Any:

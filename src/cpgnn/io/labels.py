@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
+from cpgnn.io.other_order import label_first, moved
 from cpgnn.io.tables import TableFile, as_array, read_table
 from cpgnn.io.times import take_times
 from cpgnn.io.word_columns import take_kinds
@@ -60,7 +62,10 @@ def read_labels(
     columns: Columns | None = None,
 ) -> LabelRows:
     columns = columns or Columns()
-    file = read_table(path, header=columns.header, pick=columns.labels, names=columns.names)
+    read = partial(read_table, path, header=columns.header, names=columns.names)
+    file = read(pick=columns.labels)
+    if label_first(file, columns):
+        file = read(pick=lambda *file: [1, 0, *range(2, file[2])])
     file, times, dated = take_times(file, columns)
     file, kinds = _kinds(file, columns, unlabelled)
     width = file.table.num_columns
@@ -70,6 +75,7 @@ def read_labels(
     if file.header and not named and misplaced(file.header, (ID, LABEL | {"target"}, SPLIT)):
         hint = "Check that it is the label file, and the order of its columns."
         raise file.wrong_header("name id, label[, split]", hint)
+    file = replace(file, told=(*file.told, *moved(file, ("id", "label", "split")[:width])))
     file.need_rows("Labels")
     codes, names = encode_labels(as_array(file.table.column(1)), unlabelled)
     split, problems = None, Problems()

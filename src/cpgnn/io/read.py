@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -20,6 +22,7 @@ from cpgnn.io import rare_classes
 from cpgnn.io.column_choice import ColumnOptions, Columns
 from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
 from cpgnn.io.feature_columns import FeatureColumns
+from cpgnn.io.feature_join import join_features
 from cpgnn.io.feature_matrix import Impute, build_matrix
 from cpgnn.io.features import FeatureRows, read_features, spread
 from cpgnn.io.files import StrPath, about
@@ -57,7 +60,7 @@ class LoadedGraph:
 def read_graph(
     edges: StrPath,
     labels: StrPath | None = None,
-    features: StrPath | None = None,
+    features: StrPath | Sequence[StrPath] | None = None,
     *,
     unlabelled: str | None = None,
     strict_ids: bool = False,
@@ -80,7 +83,7 @@ def read_graph(
         `features` or CSR (`features_data`, …) and `node_ids` as in our graph files. Without
         `node_ids`, row i is the node called i if the graph's ids are such numbers; otherwise, if
         there are as many rows as nodes, row i is the i-th node of the edges. Replaces those of a
-        graph file.
+        graph file. Several tables have different columns, which are joined by node id.
     unlabelled: another label that means unknown.
     strict_ids: refuse ids in labels or features that the edges do not have.
     impute: missing cells, and nodes without features, get the column's median (zeros in 0/1
@@ -122,20 +125,28 @@ def read_graph(
     with problems.noted():
         if labels is not None:
             label_rows = read_labels(Path(labels), unlabelled, chosen)
-    is_npz = features is not None and Path(features).suffix.lower() == ".npz"
-    with problems.noted():
-        if features is not None and not is_npz:
-            feature_rows = read_features(
-                Path(features),
+    described_in = _listed(features)
+    is_npz = [path.suffix.lower() == ".npz" for path in described_in]
+    if any(is_npz) and len(described_in) > 1:
+        raise wrong_value("features", "be tables where they are several files", "an '.npz'")
+    parts = []
+    for path in described_in if not any(is_npz) else ():
+        with problems.noted():
+            part = read_features(
+                path,
                 impute=impute,
                 one_hot=one_hot,
                 like=like,
-                columns=chosen,
+                columns=chosen.for_one_of(len(described_in)),
                 labelled=None if label_rows is None else label_rows.labelled,
+                partly=len(described_in) > 1,
             )
+            parts.append(part)
     problems.stop()
-    if features is not None and is_npz:  # its rows may be the nodes of the edges
-        feature_rows = read_npz_features(Path(features), given.ids, impute, like)
+    if parts:
+        feature_rows = join_features(parts, impute, like, chosen) if len(parts) > 1 else parts[0]
+    elif described_in:  # its rows may be the nodes of the edges
+        feature_rows = read_npz_features(described_in[0], given.ids, impute, like)
     notices = [
         *given.notices,
         *(() if chosen.header is False else _doubtful_first_row(given, feature_rows, label_rows)),
@@ -278,11 +289,22 @@ def _doubtful_first_row(
 def _compare_features(
     rows: FeatureRows, given: EdgeList, before: pa.Array, strict: bool
 ) -> list[str]:
-    """Features may belong to isolated nodes, but not all of them."""
+    """Features may belong to isolated nodes, but not all of a file."""
     ids = pa.concat_arrays([given.ids, before.cast(given.ids.type)]) if len(before) else given.ids
-    return check_known(
-        rows.file, rows.ids, ids, given.path, strict, lambda unknown: bool(unknown.all())
-    )
+    notices: list[str] = []
+    for part in rows.parts or (rows,):
+        notices += check_known(
+            part.file, part.ids, ids, given.path, strict, lambda unknown: bool(unknown.all())
+        )
+    return notices
+
+
+def _listed(features: StrPath | Sequence[StrPath] | None) -> list[Path]:
+    if features is None:
+        return []
+    if isinstance(features, str | os.PathLike):
+        return [Path(features)]
+    return [Path(path) for path in features]
 
 
 def _compare_labels(rows: LabelRows, given: EdgeList, strict: bool) -> list[str]:

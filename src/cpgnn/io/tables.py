@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 from cpgnn.engine.text import count, first_line, listed
 from cpgnn.errors import InputError
 from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff, squeeze
-from cpgnn.io.files import StrPath, all_bytes, arrow_source, opened, wrong
+from cpgnn.io.files import NotUTF8Error, StrPath, all_bytes, arrow_source, opened, western, wrong
 from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS
 from cpgnn.io.parquet import is_parquet, plain_types, read_parquet
 from cpgnn.problems import MOST, RowsError
@@ -53,10 +53,14 @@ class TableFile:
     """Names of the columns that were not kept."""
     blank_rows: int = 0
     """Rows without any content at the end, which were not kept."""
+    order: tuple[int, ...] = ()
+    """Where the kept columns stand in the file."""
+    told: tuple[str, ...] = ()
+    """What else is to be said about it."""
 
     @property
     def notices(self) -> tuple[str, ...]:
-        found = list(self.dialect.notices if self.dialect else ())
+        found = [*(self.dialect.notices if self.dialect else ()), *self.told]
         if self.unused:
             column = "column" if len(self.unused) == 1 else "columns"
             found.append(f"{self.path}: {column} {listed(self.unused, 12)} not used.")
@@ -124,7 +128,7 @@ class TableFile:
         if self.dialect is None:
             return dict.fromkeys(rows)
         wanted = set(rows)
-        with opened(self.path) as stream:
+        with opened(self.path, self.dialect.encoding) as stream:
             upto = islice(rows_of(stream, self.dialect), max(rows) + 1)
             return {row: line for row, (line, _) in enumerate(upto) if row in wanted}
 
@@ -151,51 +155,111 @@ def read_table(
     begins with Parquet's mark.
     """
     path = Path(path)
+    wanted = Wanted(ids, numbers, header, text, pick, names)
     if is_parquet(path):
-        table = read_parquet(path)
-        found = tuple(table.column_names)
-        kept, called = _kept(path, found, len(found), pick)
-        as_text = text(called) if text else set()
-        table = plain_types(path, table.select(kept), ids=ids, numbers=numbers, as_text=as_text)
-        unused = tuple(name for i, name in enumerate(found) if i not in kept)
-        return TableFile(path, table, called, unused=unused)
-    with opened(path) as stream:
-        number_names = numbers and tuple(ids) == (0,)
-        dialect = sniff(
-            path, stream, ids=ids, header=header, number_names=number_names, names=names
-        )
-    kept, called = _kept(path, dialect.header, dialect.columns, pick)
-    every = set(range(dialect.columns))
-    as_text = every
-    if numbers:
-        wanted = {*ids, *(text(called) if text else ())}
-        as_text = every - {i for place, i in enumerate(kept) if place not in wanted}
+        return _read_parquet(path, wanted)
     try:
-        table = _parse(path, dialect, as_text)
+        return _read_text(path, wanted)
+    except NotUTF8Error:
+        encoding = western(path)
+        if encoding is None:
+            raise
+        return _read_text(path, wanted, encoding)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The arguments of `read_table`."""
+
+    ids: Sequence[int]
+    numbers: bool
+    header: bool | None
+    text: TextColumns | None
+    pick: Pick | None
+    names: Collection[str]
+
+    def kept(
+        self, path: Path, header: tuple[str, ...] | None, width: int
+    ) -> tuple[list[int], tuple[str, ...] | None]:
+        """The columns that are kept, and their names."""
+        kept = self.pick(path, header, width) if self.pick else list(range(width))
+        return kept, header and tuple(header[i] for i in kept)
+
+    def numeric(self, kept: Sequence[int], called: tuple[str, ...] | None) -> set[int]:
+        """Those of the kept columns that may be numbers."""
+        if not self.numbers:
+            return set()
+        text = {*self.ids, *(self.text(called) if self.text else ())}
+        return {i for place, i in enumerate(kept) if place not in text}
+
+
+def _read_parquet(path: Path, wanted: Wanted) -> TableFile:
+    table = read_parquet(path)
+    found = tuple(table.column_names)
+    kept, called = wanted.kept(path, found, len(found))
+    as_text = wanted.text(called) if wanted.text else set()
+    table = plain_types(
+        path, table.select(kept), ids=wanted.ids, numbers=wanted.numbers, as_text=as_text
+    )
+    return TableFile(path, table, called, unused=_unused(found, kept), order=tuple(kept))
+
+
+def _read_text(path: Path, wanted: Wanted, encoding: str | None = None) -> TableFile:
+    with opened(path, encoding) as stream:
+        dialect = sniff(
+            path,
+            stream,
+            ids=wanted.ids,
+            header=wanted.header,
+            number_names=wanted.numbers and tuple(wanted.ids) == (0,),
+            names=wanted.names,
+        )
+    kept, called = wanted.kept(path, dialect.header, dialect.columns)
+    every = set(range(dialect.columns))
+    numeric = wanted.numeric(kept, called)
+    try:
+        table = _parse(path, dialect, every - numeric)
     except pa.ArrowInvalid:  # text among the numbers, or a fault in the file
         try:
             table = _parse(path, dialect, every)
         except pa.ArrowException as error:
             raise _fault(path, dialect, error) from None
-        for i in every - as_text:
-            with suppress(pa.ArrowInvalid):
-                cells = pc.cast(known_cells(table.column(i), _PLAIN), pa.float64())
-                table = table.set_column(i, table.column_names[i], cells)
+        table = with_numbers(table, numeric)
+    return finished(path, table, kept, dialect.header, dialect=dialect)
+
+
+def with_numbers(table: pa.Table, columns: Iterable[int]) -> pa.Table:
+    """A table of text with those of these columns as float64 that hold numbers only."""
+    for i in columns:
+        with suppress(pa.ArrowInvalid):
+            cells = pc.cast(known_cells(table.column(i), _PLAIN), pa.float64())
+            table = table.set_column(i, table.column_names[i], cells)
+    return table
+
+
+def finished(
+    path: Path,
+    table: pa.Table,
+    kept: Sequence[int],
+    header: tuple[str, ...] | None,
+    *,
+    dialect: Dialect | None = None,
+    lines: Sequence[int] | None = None,
+    told: tuple[str, ...] = (),
+) -> TableFile:
+    """The kept columns without the blank rows at the end."""
     blank = _blank_rows_at_the_end(table)
     table = table.select(kept).slice(0, table.num_rows - blank)
-    used = set(kept)
-    unused = tuple(name for i, name in enumerate(dialect.header or ()) if i not in used)
-    file = TableFile(path, table, called, dialect, unused=unused, blank_rows=blank)
+    called = header and tuple(header[i] for i in kept)
+    unused = _unused(header, kept)
+    file = TableFile(path, table, called, dialect, lines, unused, blank, tuple(kept), told)
     _check_cells(file)
     return file
 
 
-def _kept(
-    path: Path, header: tuple[str, ...] | None, width: int, pick: Pick | None
-) -> tuple[list[int], tuple[str, ...] | None]:
-    """The columns that are kept, and their names."""
-    kept = pick(path, header, width) if pick else list(range(width))
-    return kept, header and tuple(header[i] for i in kept)
+def _unused(header: tuple[str, ...] | None, kept: Sequence[int]) -> tuple[str, ...]:
+    used = set(kept)
+    return tuple(name for i, name in enumerate(header or ()) if i not in used)
 
 
 def _blank_rows_at_the_end(table: pa.Table) -> int:
@@ -232,7 +296,7 @@ def _check_cells(file: TableFile) -> None:
 def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
     names = [f"c{i}" for i in range(dialect.columns)]
     types = {name: pa.string() if i in text else pa.float64() for i, name in enumerate(names)}
-    with opened(path) as stream:
+    with opened(path, dialect.encoding) as stream:
         if dialect.delimiter == " ":
             source = pa.BufferReader(squeeze(all_bytes(path, stream, dialect.skip_bytes)))
         else:
@@ -262,7 +326,7 @@ def _fault(path: Path, dialect: Dialect, error: pa.ArrowException) -> InputError
     """What is wrong with a file that pyarrow cannot read, found line by line."""
     ragged: list[InputError] = []
     total = 0
-    with opened(path) as stream:
+    with opened(path, dialect.encoding) as stream:
         for line, row in rows_of(stream, dialect):
             text = dialect.delimiter.join(row)
             raw = text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,158 @@
+"""Several feature files as one: their columns side by side, rows matched by node id."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from cpgnn.engine.scaling import match_names
+from cpgnn.engine.text import shorten
+from cpgnn.errors import advise, wrong_value
+from cpgnn.io.column_choice import Columns
+from cpgnn.io.feature_columns import FeatureColumns, unique
+from cpgnn.io.feature_matrix import Impute
+from cpgnn.io.features import FeatureRows, spread
+from cpgnn.io.ids import extend
+from cpgnn.mixed import Mixed
+from cpgnn.problems import Problems
+
+
+def join_features(
+    parts: Sequence[FeatureRows],
+    impute: Impute,
+    like: FeatureColumns | None = None,
+    chosen: Columns | None = None,
+) -> FeatureRows:
+    """All columns of all files, for every node that one of them names, in order of appearance.
+
+    A node without a row in one of the files is a gap there: filled as `impute` says, else an error.
+    With `like`, the columns are those of an earlier graph, in its order.
+    """
+    _check_names(parts)
+    _check_chosen(parts, chosen or Columns())
+    ids, places = pa.array([], pa.string()), []
+    for part in parts:
+        assert part.ids is not None
+        at, ids = extend(ids, part.ids.cast(ids.type))
+        places.append(at)
+
+    def place_of(position: int) -> str:
+        for part, at in zip(parts, places, strict=True):
+            if len(row := np.flatnonzero(at == position)):
+                where = f"{part.file.path}, {part.file.place(int(row[0]))}"
+                return f"{shorten(ids[position].as_py())} ({where})"
+        raise AssertionError("every id is from some file")
+
+    matrices: list[Any] = []
+    mixes: list[Mixed | None] = []
+    notices: list[str] = []
+    problems, nobody = Problems(), np.zeros(len(ids), dtype=bool)
+    for part, at in zip(parts, places, strict=True):
+        notices += part.notices
+        with problems.noted():
+            matrix, mixed, told = spread(part, at, nobody, impute, place_of)
+            matrices.append(matrix)
+            mixes.append(mixed)
+            notices += told
+    problems.stop()
+    columns, order = _side_by_side([part.columns for part in parts])
+    if like is not None and like.names is not None and columns.names is not None:
+        files = ", ".join(str(part.file.path) for part in parts)
+        found, _ = match_names(like.names, columns.names, files)
+        columns, order = like, order[columns.matrix_places(found)]
+    if any(sp.issparse(matrix) for matrix in matrices):
+        sparse = [sp.csc_array(matrix) for matrix in matrices]
+        joined: Any = sp.csr_array(sp.hstack(sparse, format="csc")[:, order])
+    else:
+        joined = np.hstack(matrices)[:, order]
+    return FeatureRows(
+        parts[0].file,
+        ids,
+        joined,
+        columns,
+        tuple(notices),
+        _kinds(parts, places, len(ids)),
+        {name: cells for part in parts for name, cells in part.gaps.items()},
+        _mixed(mixes, [matrix.shape for matrix in matrices], order.tolist()),
+        tuple(parts),
+    )
+
+
+def _mixed(
+    mixes: Sequence[Mixed | None], shapes: Sequence[tuple[int, int]], order: list[int]
+) -> Mixed | None:
+    """What the stacked matrices were, with their columns in this order."""
+    starts = np.cumsum([0, *(width for _, width in shapes)]).tolist()
+    gaps = [
+        sp.csr_array(shape, dtype=bool) if mixed is None else mixed.gaps
+        for mixed, shape in zip(mixes, shapes, strict=True)
+    ]
+    categories = [
+        replace(category, start=start + category.start)
+        for mixed, start in zip(mixes, starts, strict=False)
+        for category in (mixed.categories if mixed else ())
+    ]
+    stacked = Mixed.of(sp.hstack(gaps, format="csr"), tuple(categories))
+    return None if stacked is None else stacked.reordered(order)
+
+
+def _check_names(parts: Sequence[FeatureRows]) -> None:
+    """Refuse a column that two files have."""
+    problems = Problems()
+    seen: dict[str, object] = {}
+    for part in parts:
+        for name in part.columns.names or ():
+            with problems.noted():
+                if name in seen:
+                    must, got = f"be in one file only, and {seen[name]} has it", "it again"
+                    hint = advise("Rename it, or leave it out with {}.", ignore=name)
+                    raise part.file.wrong(f"Column {name!r}", must, got, hint)
+            seen[name] = part.file.path
+    problems.stop()
+
+
+def _check_chosen(parts: Sequence[FeatureRows], columns: Columns) -> None:
+    """Refuse a name that an option gives and no file has."""
+    there = {name for part in parts for name in (*(part.file.header or ()), *part.file.unused)}
+    for parameter in ("feature", "ignore"):
+        for name in getattr(columns, parameter):
+            if name not in there and parameter not in columns.optional:
+                close = difflib.get_close_matches(name, sorted(there), n=1)
+                hint = f"Did you mean {close[0]!r}?" if close else ""
+                raise wrong_value(parameter, "name a column of a feature file", repr(name), hint)
+
+
+def _side_by_side(parts: Sequence[FeatureColumns]) -> tuple[FeatureColumns, np.ndarray]:
+    """The columns of all, and where each column of their matrix stands in the stacked matrices."""
+    category = np.concatenate([part.is_category for part in parts])
+    order = np.concatenate([np.flatnonzero(~category), np.flatnonzero(category)])
+    first, *others = parts
+    named = all(part.names is not None for part in parts)
+    readings = [part.readings or (None,) * len(part.categories) for part in parts]
+    medians = [part.medians for part in parts]
+    known = [value for part in medians for value in part or ()]
+    joined = replace(
+        first,
+        names=unique([name for part in parts for name in part.names or ()]) if named else None,
+        categories=tuple(values for part in parts for values in part.categories),
+        medians=tuple(known[i] for i in order) if all(m is not None for m in medians) else None,
+        readings=sum(readings, ()) if any(part.readings for part in parts) else (),
+        impute=any(part.impute for part in (first, *others)),
+    )
+    return joined, order
+
+
+def _kinds(parts: Sequence[FeatureRows], places: Sequence[np.ndarray], n: int) -> Any:
+    if all(part.kinds is None for part in parts):
+        return None
+    kinds = np.full(n, None, dtype=object)
+    for part, at in zip(parts, places, strict=True):
+        if part.kinds is not None:
+            kinds[at] = part.kinds
+    return kinds
