@@ -84,7 +84,7 @@ def test_numbers_of_numpy_are_numbers():
         ({"centering_weight": -1}, r"'centering_weight' must be a number of at least 0"),
         ({"regularizer_factor": 0}, r"'regularizer_factor' must be a number of at least 1e-12"),
         ({"weighting": "both"}, r"'weighting' must be 'edge' or 'node'\. Got 'both'\."),
-        ({"init_H": "zero"}, r"'init_H' must be 'estimate' or 'glorot'\. Got 'zero'\."),
+        ({"init_H": "zero"}, r"'init_H' must be 'estimate', 'paths' or 'glorot'\. Got 'zero'\."),
         ({"restart": True}, r"'restart' must be 'best', 'best with features' or 'never'"),
         ({"feature_scaling": "max"}, r"'feature_scaling' must be 'auto', 'rows'"),
         ({"select_by": "f1"}, r"'select_by' must be 'accuracy', 'macro_f1'"),

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from cpgnn.compatibility import initial_H_bar, sinkhorn_knopp
+from cpgnn.distant import estimate_from_few
 from cpgnn.engine import views
 from cpgnn.engine.loop import Epoch, Patience
 from cpgnn.engine.scores import accuracy
@@ -22,9 +23,10 @@ from cpgnn.model import CPGNN, Architecture
 from cpgnn.priors import MLPPrior
 from cpgnn.settings import ABLATIONS, Settings, preset
 from cpgnn.splits import Split, stratified_split
-from cpgnn.training import estimated_compatibility, train
+from cpgnn.training import estimated_compatibility, initial_source, train
 from toys import Toy, array, planted, softmax, toy
 
+NOBODY = np.empty(0, dtype=np.int64)
 SHORT = Settings(pretrain_epochs=12, epochs=15, patience=None)
 
 
@@ -202,7 +204,8 @@ def test_against_the_dense_trainer(variant, K, num_features, num_val):
         assert (record.kept.phase, record.kept.epoch) == (phase, epoch)
         assert record.kept.score == pytest.approx(score)
         assert record.epochs[-1].epoch == reference.last
-        np.testing.assert_allclose(record.initial_compatibility, reference.H_hat, atol=1e-9)
+        if record.initial_from == "beliefs":  # paths have tests of their own
+            np.testing.assert_allclose(record.initial_compatibility, reference.H_hat, atol=1e-9)
         for name in ("W_1", "W_2"):
             np.testing.assert_allclose(array(getattr(model.prior, name)), array(w[name]), atol=1e-7)
         if phase == 2:
@@ -674,3 +677,22 @@ def test_unscaled_features_stop_with_another_message():
     huge = graph.with_features(graph.features * 1e30)
     with pytest.raises(BeliefOverflowError, match=r"epochs\. Try feature_scaling="):
         train(model_for(huge), huge, stratified_split(graph.labels), SHORT)
+
+
+def test_few_labels_without_features_start_from_paths():
+    graph = planted(4, n=150, degree=8, num_features=None)
+    few, many = Split(np.arange(6), NOBODY, NOBODY), Split(np.arange(120), NOBODY, NOBODY)
+    described = planted(4, n=150, degree=8)
+    default, paper = preset("default"), preset("paper")
+    assert initial_source(graph, few, default) == "paths"
+    assert initial_source(graph, many, default) == "beliefs"
+    assert initial_source(described, few, default) == "beliefs"
+    assert initial_source(graph, few, paper) == "beliefs"
+    assert initial_source(graph, many, default.but(init_H="paths")) == "paths"
+    assert initial_source(graph, few, default.but(init_H="glorot")) == "random"
+    model = Architecture("mlp", 1).build(graph)
+    record = train(model, graph, few, default.but(pretrain_epochs=2, epochs=0))
+    expected = estimate_from_few(graph.adjacency, graph.labels, few.train, num_classes=3)
+    np.testing.assert_allclose(record.initial_compatibility, expected)
+    np.testing.assert_allclose(model.H_bar.detach(), initial_H_bar(expected), atol=1e-6)
+    assert record.initial_from == "paths"

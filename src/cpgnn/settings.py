@@ -36,8 +36,9 @@ class Settings:
     """End phase 2 after so many of its epochs without a better one. Phase 1 always runs."""
     weighting: Weighting = "node"
     """Whether every edge or every labelled node counts once in Ĥ."""
-    init_H: Literal["estimate", "glorot"] = "estimate"
-    """H̄₀ from labels and prior, or random: the ablation "no init"."""
+    init_H: Literal["estimate", "paths", "glorot"] = "estimate"
+    """H̄₀ from labels and prior (preset "default": from paths between labels where these are few and
+    there are no features), from such paths always, or random: the ablation "no init"."""
     restart: Literal["best", "best with features", "never"] = "best"
     """Whether phase 2 starts from the best prior of phase 1, Adam's moments included."""
     recalibrate: bool = True
@@ -59,7 +60,7 @@ class Settings:
         at_least(self, 0, "prior_weight_decay", "centering_weight")
         at_least(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
         one_of(self, "weighting", "edge", "node")
-        one_of(self, "init_H", "estimate", "glorot")
+        one_of(self, "init_H", "estimate", "paths", "glorot")
         one_of(self, "restart", "best", "best with features", "never")
         one_of(self, "feature_scaling", "auto", "rows", "standard", "none")
         one_of(self, "select_by", "accuracy", "macro_f1", "average_precision")

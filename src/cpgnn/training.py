@@ -14,12 +14,14 @@ from cpgnn.compatibility import (
     estimate_compatibility,
     initial_H_bar,
 )
+from cpgnn.distant import estimate_from_few
 from cpgnn.engine.adam import Adam
 from cpgnn.engine.loop import (
     Best,
     Choice,
     DivergedError,
     Epoch,
+    InitialSource,
     Observer,
     Patience,
     Training,
@@ -125,6 +127,7 @@ def train(
         if not only_prior:
             if best.epoch is not None and _restarts(settings, graph):
                 best.restore()
+            record.initial_from = initial_source(graph, split, settings)
             record.initial_compatibility = _initialise(model, graph, split, settings, seed)
             best = _end_to_end(model, target, optimizer, best, settings, score, seen)
     best.restore()
@@ -196,6 +199,22 @@ def _restarts(settings: Settings, graph: Graph) -> bool:
     return settings.restart == "best"
 
 
+def initial_source(graph: Graph, split: Split, settings: Settings) -> InitialSource:
+    """Where H̄₀ comes from: chosen by the number of labels, never by their look.
+
+    By default H comes from paths between labels where there are no features, so that the prior
+    knows nothing of unlabelled neighbours, and fewer edges join two training nodes than there are
+    pairs of classes. Then it is worth up to 20 points where like joins like (docs/doubt.md). The
+    presets of the paper estimate it as the paper does.
+    """
+    if settings.init_H != "estimate":
+        return "random" if settings.init_H == "glorot" else "paths"
+    if settings.preset != "default" or graph.features is not None:
+        return "beliefs"
+    c, known = graph.num_classes, graph.adjacency[split.train][:, split.train]
+    return "paths" if known.nnz / 2 < c * (c + 1) / 2 else "beliefs"
+
+
 def _initialise(
     model: CPGNN, graph: Graph, split: Split, settings: Settings, seed: int
 ) -> np.ndarray | None:
@@ -219,7 +238,12 @@ def _initialise(
 def estimated_compatibility(
     model: CPGNN, graph: Graph, split: Split, settings: Settings
 ) -> np.ndarray:
-    """Ĥ from the training labels and the prior's beliefs about their neighbours."""
+    """Ĥ from the training labels and the prior's beliefs about their neighbours; from paths between
+    labels where `initial_source` says so."""
+    if initial_source(graph, split, settings) == "paths":
+        return estimate_from_few(
+            graph.adjacency, graph.labels, split.train, num_classes=graph.num_classes
+        )
     field = model.view(graph).of(split.train).wider
     nodes = np.arange(graph.num_nodes) if field.nodes is None else field.nodes
     logits = evaluated(model, model.prior_logits, field)

@@ -27,6 +27,7 @@ from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.formatting import between, matrix_title, percent, ratio
 from cpgnn.graph import Graph
 from cpgnn.run.run import Run
+from cpgnn.training import initial_source
 
 if TYPE_CHECKING:
     from cpgnn.demo import Demo
@@ -99,6 +100,8 @@ def print_run(run: Run, out: Path) -> None:
     to, classifier = console(), run.classifier
     names = [str(name) for name in classifier.classes_]
     to.print(Text(f"Model: {_model_line(run)}"))
+    if initial_source(run.graph, classifier.split_, classifier.settings_) == "paths":
+        to.print("Few edges join two labels: who connects was first estimated by longer paths.")
     to.print(Text(run.verdict.headline, style="bold"))
     for reason in run.verdict.reasons:
         to.print(Text(in_words(reason)))

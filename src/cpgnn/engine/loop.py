@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import torch
@@ -80,6 +81,9 @@ class Choice:
     """Asked last: is it enough?"""
 
 
+InitialSource = Literal["beliefs", "paths", "random"]
+
+
 @dataclass
 class Training:
     """What training did: every epoch, which one was kept, and the estimate H̄ started from."""
@@ -89,6 +93,8 @@ class Training:
     num_layers: int = 0
     """The layers of the kept epoch: 0 where the prior alone was best."""
     initial_compatibility: np.ndarray | None = None
+    initial_from: InitialSource | None = None
+    """Where H̄₀ came from: labels and the prior's beliefs, paths between labels, or chance."""
     H_bars: dict[int, np.ndarray] = field(default_factory=dict)
     """H̄ at some epochs of the second phase."""
 
