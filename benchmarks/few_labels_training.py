@@ -1,8 +1,8 @@
 """Training without features from 2, 5 or 10 labels a class: H̄₀ from beliefs, or from paths.
 
 CPGNN with an MLP on node identities, one layer, 50 + 100 epochs; of the labels a fifth, at least
-one a class, for validation. "auto" is what the preset `default` does (`initial_source`). Accuracy on
-all other nodes.
+one a class, for validation. "auto" is what the preset `default` does (`initial_source`). Accuracy
+on all other nodes.
 
     python few_labels_training.py            generated graphs, 3,000 nodes, five classes
     python few_labels_training.py --paper    Cora, Citeseer, Chameleon and Texas, from CPGNN_DATA
