@@ -1,8 +1,8 @@
 """Does the graph say anything about the classes? False alarms and power of the test in `check`.
 
 Graphs of 600 nodes, three classes, eight neighbours a node on average; 2, 5 or 10 labels a class
-are known. Shuffled: the labels have nothing to do with the graph. Beside the permutation test, at the
-level 0.05: χ² of the classes at both ends of the edges between known labels, by its asymptotic
+are known. Shuffled: the labels have nothing to do with the graph. Beside the permutation test, at
+the level 0.05: χ² of the classes at both ends of the edges between known labels, by its asymptotic
 p-value, which is the idea of the published network-effect test.
 
     python network_effect.py

@@ -68,7 +68,7 @@ def test_more_than_there_are(fitted):
 def test_refusals(fitted):
     with pytest.raises(InputError, match="'k' must be at least 1"):
         suggest(fitted, 0)
-    with pytest.raises(InputError, match="'rule' must be 'mixed'"):
+    with pytest.raises(InputError, match="'rule' must be 'change'"):
         suggest(fitted, 3, rule="best")
     whole = planted(0, n=60)
     model = CPGNNClassifier("mlp", 1, pretrain_epochs=2, epochs=2).fit(whole)

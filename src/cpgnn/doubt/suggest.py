@@ -11,6 +11,9 @@ each group is asked, so that no batch is twenty neighbours of one hub. A rule sa
 - "centre": how close it is to the middle of its group: it stands for many;
 - "mixed": the mean of the ranks by "change", "uncertainty" and "centre";
 - "random": any node at all, groups or not.
+
+On generated graphs "change" is ahead of "random" by 1 point at h = 0.1 and 8 at h = 0.5, and level
+with it at h = 0.9, where all are right (`benchmarks/suggestions.py`); it is the default.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from cpgnn.engine.text import count
 from cpgnn.errors import check_choice, check_count, must_be
 from cpgnn.graph import Graph
 
-Rule = Literal["mixed", "change", "uncertainty", "margin", "centre", "random"]
+Rule = Literal["change", "mixed", "uncertainty", "margin", "centre", "random"]
 MOST_NODES = 20_000
 """Nodes without a label that are considered; of more, a random choice."""
 WIDTH = 64
@@ -42,7 +45,7 @@ def suggest(
     fitted: CPGNNClassifier,
     k: int = 20,
     *,
-    rule: Rule = "mixed",
+    rule: Rule = "change",
     among: np.ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
