@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 from cpgnn import __version__, explain, load_run
+from cpgnn.cli import reasons
+from cpgnn.cli.reasons import in_italics
 from cpgnn.explanation.terms import others
 
 FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 60"
@@ -36,13 +38,42 @@ def test_text_says_what_the_library_says(cpgnn, run):
     made = explain(load_run(run).classifier, nodes=["041", "003"])
     printed = " ".join(done.out.split())
     for i in range(2):
-        assert " ".join(made.words(i).split()) in printed
+        assert " ".join(made.words(i).replace("*", "").split()) in printed
     hidden = int(made.pointer[1]) - 2
     assert hidden > 0
     assert others(hidden) in done.out
     assert "█" in done.out
     for name in made.class_names:
         assert name in done.out
+
+
+def test_names_are_in_italics_not_between_stars():
+    made = in_italics("001 is *fraud* (71 %), ahead of *honest*.")
+    assert made.plain == "001 is fraud (71 %), ahead of honest."
+    slanted = [made.plain[s.start : s.end] for s in made.spans if s.style == "italic"]
+    assert slanted == ["fraud", "honest"]
+
+
+def test_of_what_is_not_known_nothing_is_drawn(cpgnn, files):
+    """A node with neither edges nor features: the sentences, and no bar of full length for 0."""
+    table = pd.read_csv("features.csv", dtype={"id": str})
+    table.loc[table["id"] == "079", table.columns[1:]] = 0.0
+    table.to_csv("features.csv", index=False)
+    edges = pd.read_csv("edges.csv", dtype=str)
+    edges[(edges["source"] != "079") & (edges["target"] != "079")].to_csv("edges.csv", index=False)
+    # Scaling by rows keeps a row of zeros, as the network sees it.
+    words = [*FIT.split(), "--preset", "paper", "--out", "alone"]
+    assert cpgnn(*words).code == 0
+    done = cpgnn("explain", "alone", "079")
+    assert "nothing is known about it" in " ".join(done.out.split())
+    assert "█" not in done.out
+    assert "*" not in done.out
+    assert cpgnn("explain", "alone", "079", "--picture", "why.png").code == 0
+
+
+def test_a_term_that_is_printed_as_zero_has_no_bar():
+    assert not reasons._drawn(1e-9, 1e-9).plain.strip()
+    assert "█" in reasons._drawn(1.0, 1.0).plain
 
 
 def test_json_csv_and_parquet_agree_with_predictions(cpgnn, run, files):
@@ -135,7 +166,11 @@ WRONG = {
     "no node": (nothing, "run", r"NODE must name at least one node\. Got none"),
     "no folder": (nothing, "nowhere 041", r"nowhere must be a folder that 'cpgnn fit' wrote"),
     "no run": (not_a_run, "run 041", r"Got one without config\.json"),
-    "graph is gone": (without_graph, "run 041", r"have the graph.*Put graph\.npz back"),
+    "graph is gone": (
+        without_graph,
+        "run 041",
+        r"have the graph.*Put its graph\.npz back.*can only predict",
+    ),
     "another graph": (other_graph, "run 041", r"The graph must be the one that run/model was"),
     "newer format": (newer_format, "run 041", rf"format 99.*Upgrade cpgnn.*{VERSIONS}"),
     "newer layout": (other_version_and_layout, "run 041", rf"config\.json is damaged.*{VERSIONS}"),

@@ -39,9 +39,12 @@ def fit(
         float | None, typer.Option(help="Share of labels held out for scoring; 0.2 by default.")
     ] = None,
     select_by: Annotated[
-        str,
-        typer.Option(help="Score that picks the epoch: accuracy, macro-f1 or average-precision."),
-    ] = "accuracy",
+        str | None,
+        typer.Option(
+            help="Score that chooses: accuracy, macro-f1 or average-precision, the default for a "
+            "rare --positive."
+        ),
+    ] = None,
     class_weight: Annotated[
         Literal["balanced"] | None, typer.Option(help="Give every class the same weight.")
     ] = None,

@@ -18,6 +18,8 @@ from cpgnn.explanation.terms import Term, terms
 
 HALF = 12
 """Characters of the longest term."""
+SMALLEST = 0.0005
+"""What is printed as 0.000 gets no bar."""
 
 
 def print_explanation(
@@ -40,8 +42,16 @@ def print_explanation(
             _print_node(to, of, i, top, also[i] if also else "")
 
 
+def in_italics(words: str) -> Text:
+    """Sentences with their *names* in italics."""
+    pieces = words.split("*")
+    return Text.assemble(*((piece, "italic" if k % 2 else "") for k, piece in enumerate(pieces)))
+
+
 def _print_node(to: Console, of: Explanation, i: int, top: int, also: str) -> None:
-    to.print(Text(f"{of.words(i)} {also}".strip()))
+    to.print(in_italics(f"{of.words(i)} {also}".strip()))
+    if of.nothing_known is not None and of.nothing_known[i]:
+        return  # there is nothing to take apart
     made = terms(of, i, top)
     best, second = (of.class_names[j] for j in (of.predicted[i], of.runner_up[i]))
     weighted = any(term.weight not in (None, 1.0) for term in made)
@@ -66,7 +76,7 @@ def _add(listed: Table, term: Term, longest: float, weighted: bool) -> None:
 
 def _drawn(margin: float, longest: float) -> Text:
     """A bar to the right of the axis for the class, to its left against it."""
-    if not longest:
+    if longest < SMALLEST:
         return Text("")
     blocks = "█" * round(HALF * abs(margin) / longest)
     if margin < 0:

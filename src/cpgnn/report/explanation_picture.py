@@ -68,6 +68,8 @@ def plot_explanation(
     axes.set_yticks(range(len(panel)), [_title(term) for term in panel], fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.15)
+    if max(map(abs, margins)) < 0.005:  # nothing that could be seen
+        axes.set_xlim(-1, 1)
     title = axes.set_title(_verdict(of, i), fontsize=10, color=INK, loc="left")
     best, second = _two_best(of, i)
     below = axes.set_xlabel(f"← for {second}      for {best} →", fontsize=8)

@@ -150,7 +150,7 @@ def _bars(listed: list[Term]) -> list[dict[str, Any]]:
     """Widths in percent of the room; zero stands where the longest bars to both sides just fit."""
     margins = [term.margin for term in listed]
     low, high = min(0.0, *margins), max(0.0, *margins)
-    room = (high - low) or 1.0
+    room = high - low if high - low >= 0.005 else 1.0  # what is written as 0.00 has no bar
     return [
         {
             "name": _name(t.name) + (f", like {_name(t.looks_like)}" if t.looks_like else ""),

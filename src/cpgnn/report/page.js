@@ -80,7 +80,7 @@
       const name = others === 1 ? "the other neighbour" : `the other ${others.toLocaleString("en")} neighbours`;
       lines.push([name, "", value(width - 1)]);
     }
-    const largest = Math.max(...lines.map((line) => Math.abs(line[2])), 1e-9);
+    const largest = Math.max(...lines.map((line) => Math.abs(line[2])), 5e-3);
     const body = make("tbody", {}, ...lines.map((line) => term(...line, largest)));
     const total = lines.reduce((sum, line) => sum + line[2], 0);
     body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, "together"),

@@ -12,7 +12,7 @@ from cpgnn.check.finding import Finding
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.loop import Epoch
 from cpgnn.engine.text import count
-from cpgnn.errors import must_be
+from cpgnn.errors import Message, advise, must_be
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.conformal import PredictionSets, Promise
 from cpgnn.evaluation.metrics import Evaluation
@@ -20,7 +20,7 @@ from cpgnn.evaluation.prediction import Prediction
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.verdict import Verdict, judge
 from cpgnn.evaluation.without_graph import WithoutGraph
-from cpgnn.formatting import between, percent
+from cpgnn.formatting import between, percent, quoted
 from cpgnn.graph import Graph
 from cpgnn.io import FeatureColumns
 from cpgnn.splits import Split
@@ -71,7 +71,10 @@ class Run:
     @property
     def graph(self) -> Graph:
         if not self.has_graph:
-            hint = "Put graph.npz back, or give the edges and features of the graph to predict."
+            hint = (
+                "Put its graph.npz back. Without it, a run can only predict graphs that it is "
+                "given: cpgnn predict RUN EDGES --features FEATURES."
+            )
             raise must_be("The run", "have the graph it was fitted on", "none", hint)
         return self.classifier.graph_
 
@@ -90,6 +93,7 @@ class Run:
         """Whether the classes can be relied on, and whether the graph helps."""
         has_features = bool(self.classifier.n_features_in_)
         made = judge(self.evaluation, self.without_graph, self.flag, has_features=has_features)
+        made = replace(made, reasons=(*made.reasons, *self.flagged_or_called()))
         if self.evaluation is None or self.known_only is None:
             return made
         every, known = self.evaluation.accuracy, self.known_only.accuracy
@@ -100,6 +104,26 @@ class Run:
             f"(95 % interval {between(known.low, known.high)}); with them: {percent(every.value)}."
         )
         return replace(made, reasons=(*made.reasons, unknown))
+
+    def flagged_or_called(self) -> tuple[str, ...]:
+        """Which column to use where the flags say something else than the most probable class."""
+        if self.flag is None or not self.has_graph or self.flag.class_name not in self.class_names:
+            return ()
+        P, target = self.prediction.probabilities, self.class_names.index(self.flag.class_name)
+        flagged, called = P[:, target] >= self.flag.value, P.argmax(axis=1) == target
+        if (flagged == called).all():
+            return ()
+        name, border = quoted(self.flag.class_name), f"{self.flag.value:.3g}"
+        text = (
+            f"To find {name} nodes, use the column flagged, not the column class: "
+            f"{count(int(flagged.sum()), 'node is', 'nodes are')} flagged (probability at least "
+            f"{border}, as the validation nodes chose), while for {called.sum():,} {name} is the "
+            "most probable class."
+        )
+        if self.classifier.class_weight is None or called.sum() < flagged.sum():
+            return (text,)
+        why = " With {}, every class counts as if it were equally frequent: a rare one is called "
+        return (Message(text, advise(why, class_weight="balanced"), "far too often."),)
 
     @property
     def class_names(self) -> list[str]:
