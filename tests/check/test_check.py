@@ -47,7 +47,7 @@ def test_the_dictionary_is_json_with_every_field():
     made = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert set(made) == {
         "clean", "graph", "findings", "homophily", "homophily_by_weight", "independence",
-        "comparison", "not_compared",
+        "comparison", "not_compared", "relations",
     }  # fmt: skip
     assert made["clean"] is False
     assert made["graph"]["nodes"] == 60

@@ -15,8 +15,10 @@ from cpgnn.check.finding import Finding, Severity, worst_first
 from cpgnn.check.independence import Independence
 from cpgnn.check.labels import left_out, rare_positive
 from cpgnn.check.names import class_names, similar_ids
+from cpgnn.check.relations import RelationWorth, relation_worths
 from cpgnn.check.sampling import unlike_the_rest
 from cpgnn.check.structure import edge_rows, parts, weights
+from cpgnn.check.times import one_sided
 from cpgnn.check.twins import repeated_nodes
 from cpgnn.graph import Graph
 from cpgnn.homophily import (
@@ -37,6 +39,7 @@ __all__ = [
     "Finding",
     "Homophily",
     "Independence",
+    "RelationWorth",
     "Severity",
     "check",
     "check_loaded",
@@ -93,6 +96,8 @@ class CheckReport:
     """Why there is no comparison."""
     homophily_by_weight: Homophily | None = None
     """Of the weight of the edges; None if they have none."""
+    relations: tuple[RelationWorth, ...] = ()
+    """What each relation tells, the most first; none if there is only one."""
 
     @property
     def clean(self) -> bool:
@@ -114,6 +119,7 @@ class CheckReport:
             "findings": [finding.to_dict() for finding in self.findings],
             "homophily": self.homophily.to_dict(),
             "homophily_by_weight": None if weighed is None else weighed.to_dict(),
+            "relations": [relation.to_dict() for relation in self.relations],
             "independence": self.independence.to_dict() if self.independence else None,
             "comparison": self.comparison.to_dict() if self.comparison else None,
             "not_compared": self.not_compared or None,
@@ -191,6 +197,7 @@ def check(
         findings=worst_first([*found, *find(graph, split, rows=rows, seed=seed)]),
         homophily=Homophily.of(graph, by_weight=False),
         homophily_by_weight=Homophily.of(graph) if graph.is_weighted else None,
+        relations=relation_worths(graph.with_labels(_only(graph, usable), graph.class_names)),
         independence=independence,
         comparison=None if isinstance(outcome, str) else outcome,
         not_compared=outcome if isinstance(outcome, str) else "",
@@ -220,7 +227,8 @@ def check_loaded(
         seed=seed,
         begin=begin,
     )
-    return replace(report, findings=worst_first([*missing_features(loaded), *report.findings]))
+    more = [*missing_features(loaded), *one_sided(loaded)]
+    return replace(report, findings=worst_first([*more, *report.findings]))
 
 
 def _border(graph: Graph, seed: int) -> Split | None:
@@ -228,6 +236,13 @@ def _border(graph: Graph, seed: int) -> Split | None:
     if not _has_two_classes(graph):
         return None
     return stratified_split(graph.labels, validation=0.2, test=0.2, seed=seed)
+
+
+def _only(graph: Graph, nodes: np.ndarray) -> np.ndarray:
+    """The labels of these nodes; others unknown."""
+    labels = np.full(graph.num_nodes, -1)
+    labels[nodes] = graph.labels[nodes]
+    return labels
 
 
 def _has_two_classes(graph: Graph) -> bool:

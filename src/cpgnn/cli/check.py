@@ -36,6 +36,7 @@ def check(
     kind_column: opt.Kind = None,
     directed: opt.Directed = False,
     directed_types: opt.OneWay = None,
+    split_time: opt.SplitTime = None,
     node_id: opt.Id = None,
     label: opt.Label = None,
     feature: opt.Feature = None,
@@ -68,6 +69,7 @@ def check(
         kind=kind_column,
         directed=directed_types or directed,
     )
+    columns["split_time"] = split_time
     loaded = opt.read(
         edges,
         labels,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from cpgnn.check import CheckReport, Finding
@@ -56,6 +57,16 @@ def _value(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.3f}"
 
 
+def _relations(report: CheckReport) -> Table:
+    heads = ("relation", "labelled pairs", "within a class", "what it tells", "")
+    made = table(*heads, title="What does each relation tell?")
+    said = {True: "helps", False: "no more than chance", None: "too few to say"}
+    for one in report.relations:
+        values = (_value(one.within), _value(one.informativeness))
+        made.add_row(one.name, f"{one.edges:,}", *values, said[one.tells])
+    return made
+
+
 def _print_worth(to: Console, report: CheckReport) -> None:
     both = [report.homophily, *filter(None, [report.homophily_by_weight])]
     weighted, found = len(both) == 2, report.comparison
@@ -79,6 +90,8 @@ def _print_worth(to: Console, report: CheckReport) -> None:
     for name, value in rows:
         made.add_row(name, _value(value))
     show(to, made)
+    if report.relations:
+        show(to, _relations(report))
     if report.independence is not None:
         to.print(str(report.independence))
     if found is None:

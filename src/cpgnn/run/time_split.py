@@ -60,6 +60,9 @@ def _before(graph: Graph, times: Times, moment: float) -> Graph:
     if edges is None:
         return graph
     kept = edges.times < moment
+    if not kept.any():
+        got = f"none; the first came {times.said(float(edges.times.min()))}"
+        raise must_be("Edges to learn from", f"come before {times.said(moment)}", got)
     relation = None if edges.relation is None else np.asarray(edges.relation, dtype=object)[kept]
     directed = edges.directed
     if relation is not None and not isinstance(directed, bool):

@@ -1,0 +1,74 @@
+"""Findings about times: labels at one end of them, features that are newer than all edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cpgnn.check.finding import Finding, named
+from cpgnn.formatting import percent
+
+if TYPE_CHECKING:
+    from cpgnn.io import LoadedGraph
+
+NEARLY_ALL = 0.95
+END = 0.25
+"""Labels that lie in the first or last quarter of all nodes sit at one end."""
+
+
+def one_sided(loaded: LoadedGraph) -> Iterator[Finding]:
+    """Where the files tell times: what makes a score on other times doubtful."""
+    times, graph = loaded.times, loaded.graph
+    if times is None:
+        return
+    known = ~np.isnan(times.nodes)
+    labelled = known & (graph.labels >= 0)
+    if labelled.sum() >= 10 and times.edges is not None:
+        early, late = np.quantile(times.nodes[known], [END, 1 - END])
+        when = times.nodes[labelled]
+        for share, end in (((when <= early).mean(), "first"), ((when >= late).mean(), "last")):
+            if early < late and share >= NEARLY_ALL:
+                yield Finding(
+                    "risk",
+                    "labels-at-one-end",
+                    "The labels sit at one end of the time",
+                    f"{percent(float(share))} of the labelled nodes are among the {end} quarter of "
+                    f"all nodes by {times.column!r}; what holds there may not hold at other times.",
+                    "Label nodes of other times, too.",
+                    int(labelled.sum()),
+                    named(graph, labelled),
+                )
+    yield from _newer_features(loaded)
+
+
+def _newer_features(loaded: LoadedGraph) -> Iterator[Finding]:
+    """Columns of dates that lie after the last edge of their node."""
+    times, columns = loaded.times, loaded.columns
+    X: Any = loaded.graph.features
+    if times is None or times.edges is None or columns is None or X is None or not times.is_date:
+        return
+    last = np.full(loaded.graph.num_nodes, -np.inf)
+    for end in (times.edges.source, times.edges.target):
+        np.maximum.at(last, end, times.edges.times)
+    names = columns.matrix_names or ()
+    for j, name in enumerate(columns.names or ()):
+        reading = columns.reading(j)
+        if reading is None or reading.kind != "date" or name not in names:
+            continue
+        column = X[:, [names.index(name)]]
+        dates = column.toarray() if sp.issparse(column) else column
+        newer = np.isfinite(last) & (dates.ravel() > last + 1)
+        if newer.mean() > 1 - NEARLY_ALL:
+            yield Finding(
+                "risk",
+                "features-newer-than-edges",
+                f"{name!r} is newer than the edges",
+                f"In {int(newer.sum()):,} nodes it lies after their last edge by {times.column!r}: "
+                "it may tell what happened after the moment that is to be predicted.",
+                "Leave the column out, or take it as it was at that moment.",
+                int(newer.sum()),
+                named(loaded.graph, newer),
+            )
