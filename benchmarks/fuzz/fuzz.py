@@ -19,6 +19,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,9 @@ def outcome(name: str, number: int) -> dict[str, Any]:
         ) as child:
             out, err = child.communicate()
         said = results.read_text() if results.exists() else ""
+        if child.returncode:  # it died with its input in place
+            for left in Path(folder).glob("fuzz-*/in"):
+                shutil.copytree(left, FAILING / f"{name}-{number}-last", dirs_exist_ok=True)
     lines = [json.loads(line) for line in said.splitlines()]
     done = out.split()
     found = [line["answer"] for line in lines if "answer" in line]

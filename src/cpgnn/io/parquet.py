@@ -80,8 +80,8 @@ def plain_types(
     path: Path, table: pa.Table, *, ids: Sequence[int], numbers: bool, as_text: Collection[int]
 ) -> pa.Table:
     """Columns `ids` as text; the others as numbers where they are, or all as text."""
-    for i, field in enumerate(table.schema):
-        column = table.column(i)
+    columns = table.columns
+    for i, (field, column) in enumerate(zip(table.schema, table.columns, strict=True)):
         if kinds.is_dictionary(field.type):
             column = pc.cast(column, field.type.value_type)
         if i in ids:
@@ -90,8 +90,8 @@ def plain_types(
             column = pc.cast(column, pa.float64(), safe=False)
         else:
             column = _as_text(path, field.name, column)
-        table = table.set_column(i, field.name, column)
-    return table
+        columns[i] = column
+    return pa.table(columns, names=table.column_names)
 
 
 def _as_ids(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

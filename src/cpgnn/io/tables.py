@@ -230,11 +230,11 @@ def _read_text(path: Path, wanted: Wanted, encoding: str | None = None) -> Table
 
 def with_numbers(table: pa.Table, columns: Iterable[int]) -> pa.Table:
     """A table of text with those of these columns as float64 that hold numbers only."""
+    cells = table.columns  # set one by one, thousands of columns would take minutes
     for i in columns:
         with suppress(pa.ArrowInvalid):
-            cells = pc.cast(known_cells(table.column(i), _PLAIN), pa.float64())
-            table = table.set_column(i, table.column_names[i], cells)
-    return table
+            cells[i] = pc.cast(known_cells(cells[i], _PLAIN), pa.float64())
+    return pa.table(cells, names=table.column_names)
 
 
 def finished(
@@ -317,9 +317,12 @@ def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
             if "Empty CSV" not in str(error):
                 raise
             table = pa.table({name: pa.array([], kind) for name, kind in types.items()})
-    for i in sorted(text - {0}) if dialect.spaced else ():
-        table = table.set_column(i, names[i], pc.utf8_ltrim(table.column(i), " "))
-    return table
+    if not dialect.spaced:
+        return table
+    columns = table.columns
+    for i in text - {0}:
+        columns[i] = pc.utf8_ltrim(columns[i], " ")
+    return pa.table(columns, names=names)
 
 
 def _fault(path: Path, dialect: Dialect, error: pa.ArrowException) -> InputError:
