@@ -56,6 +56,8 @@ VALUES: tuple[Any, ...] = (
     *("", "a", "b", "1", "x" * 3000, "\x1b", "\ud800", [], {}, [[]], [None], {"a": 1}, [1, 2, 3]),
     *([[1.0, 0.0], [0.0, 1.0]], "none", "sym", "mlp", "standard", -(2**70), 1e-320),
 )
+LARGEST = 4 << 20
+"""Bytes that a repetition may add."""
 Mutator = Callable[[random.Random, bytes], bytes]
 
 
@@ -77,12 +79,16 @@ def mutate_bytes(rng: random.Random, data: bytes) -> bytes:
             case 4:
                 made[at : at + span] = rng.choice(TOKENS)
             case 5:
-                made[at:at] = bytes(made[at : at + span]) * rng.choice((1, 2, 30, 3000))
+                made[at:at] = _repeated(rng, bytes(made[at : at + span]), (1, 2, 30, 3000))
             case 6:
                 del made[at:]
             case 7:
                 made = _other_number(rng, made)
     return bytes(made)
+
+
+def _repeated(rng: random.Random, piece: bytes, times: tuple[int, ...]) -> bytes:
+    return piece * min(rng.choice(times), LARGEST // max(1, len(piece)))
 
 
 def _other_number(rng: random.Random, made: bytearray) -> bytearray:
@@ -112,11 +118,11 @@ def mutate_lines(rng: random.Random, data: bytes) -> bytes:
                 cells[rng.randrange(len(cells))] = rng.choice(TOKENS)
                 lines[at] = b",".join(cells)
             case 3:
-                lines[at] = b",".join(cells * rng.choice((2, 3, 500)))
+                lines[at] += _repeated(rng, b"," + lines[at], (1, 2, 500))
             case 4:
                 lines[at] = b",".join(cells[: rng.randrange(len(cells) + 1)])
             case 5:
-                lines[at : at + 1] = [lines[at]] * rng.choice((2, 5000))
+                lines[at] += _repeated(rng, b"\n" + lines[at], (1, 5000))
             case 6:
                 lines = [
                     line.replace(b",", rng.choice((b";", b"\t", b" ", b", "))) for line in lines

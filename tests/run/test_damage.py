@@ -78,6 +78,11 @@ DAMAGES = {
     "features of text": (CONFIG, edit(CONFIG, "features", "x")),
     "features with a median less": (CONFIG, edit(CONFIG, "features.medians", [0.0])),
     "features with text for medians": (CONFIG, edit(CONFIG, "features.medians.0", "NaN?")),
+    "features with a median of 400 digits": (CONFIG, edit(CONFIG, "features.medians.0", 10**400)),
+    "features with a median without end": (
+        CONFIG,
+        edit(CONFIG, "features.medians.0", float("inf")),
+    ),
     "features of a list": (CONFIG, edit(CONFIG, "features.categories", [[[]]])),
     "deep metrics": (METRICS, write(METRICS, DEEP)),
     "no metrics": (METRICS, lambda folder: (folder / METRICS).unlink()),

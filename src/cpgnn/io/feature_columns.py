@@ -164,6 +164,8 @@ class FeatureColumns:
             raise ValueError("one name per column is needed")
         if medians is not None and len(medians) != len(columns.is_category):
             raise ValueError("a median for each column is needed")
+        if not np.isfinite(columns.medians or ()).all():
+            raise ValueError("a median is not finite")
         if columns.readings and len(columns.readings) != len(columns.categories):
             raise ValueError("a reading for each column is needed")
         return columns

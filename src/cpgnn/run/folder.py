@@ -110,7 +110,7 @@ def _opened(folder: Path) -> Run:
     config = read_record(ConfigRecord, folder / CONFIG)
     try:
         columns = None if config.features is None else FeatureColumns.from_dict(config.features)
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError) as error:
         raise damaged(folder / CONFIG, reason(("features",), str(error))) from None
     graph = None
     if (folder / GRAPH).exists():
