@@ -120,7 +120,7 @@ def _layers(network: Network) -> dict[str, np.ndarray]:
 
 def _dumped(estimator: Any) -> np.ndarray:
     try:
-        from skops.io import dumps
+        from skops.io import dumps, get_untrusted_types
     except ImportError:
         raise must_be(
             "A scikit-learn prior",
@@ -128,7 +128,16 @@ def _dumped(estimator: Any) -> np.ndarray:
             type(estimator).__name__,
             "Try pip install 'cpgnn[skops]'.",
         ) from None
-    return np.frombuffer(dumps(estimator), dtype=np.uint8)
+    data = dumps(estimator)
+    foreign = get_untrusted_types(data=data)
+    if foreign:
+        raise must_be(
+            "A scikit-learn prior",
+            "be made of parts that can be loaded without trusting the file",
+            foreign[0],
+            "Fit again where it is needed, or try prior='trees', which can be saved.",
+        )
+    return np.frombuffer(data, dtype=np.uint8)
 
 
 class BlendFiles:
@@ -240,5 +249,5 @@ def _loaded(data: np.ndarray) -> Any:
 
     foreign = get_untrusted_types(data=data.tobytes())
     if foreign:
-        raise ValueError(f"it asks for {foreign[0]}, which is not a part of scikit-learn")
+        raise ValueError(f"it asks for {foreign[0]}, which could run code")
     return loads(data.tobytes(), trusted=[])

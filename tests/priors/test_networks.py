@@ -1,0 +1,81 @@
+"""Networks of all worlds side by side, against networks trained one by one and dense algebra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from scipy.special import log_softmax, softmax
+
+from cpgnn.cross_fitting import Worlds
+from cpgnn.priors.networks import Copies, Descent, Judge, Network, fit_networks, operator
+from cpgnn.priors.together import fit_together
+
+HOW = Descent(hidden=8, dropout=0.0, epochs=40, patience=40)
+
+
+@pytest.fixture
+def case():
+    """90 nodes of three classes, told apart by their columns; 60 train, 15 choose."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 5)).astype(np.float32)
+    X[np.arange(90), y] += 2
+    return X, Worlds.of(y, 3, np.arange(60), np.arange(60, 75), num_folds=3)
+
+
+def test_copies_do_not_touch_each_other(case):
+    """The gradient of a world's loss is that of a network trained on its nodes alone."""
+    X, worlds = case
+    judge, nets = Judge(worlds), Copies(5, 3, worlds.num_worlds, HOW)
+    judge.training_loss(nets(operator(X, worlds.train))).backward()
+    for f in range(worlds.num_worlds):
+        alone = Copies(5, 3, 1, HOW)
+        nodes = worlds.fits(f)
+        logits = alone(torch.from_numpy(X[nodes]))[0]
+        y = torch.from_numpy(worlds.labels[nodes])
+        torch.nn.functional.cross_entropy(logits, y).backward()
+        assert torch.allclose(nets.W.grad[:, 8 * f : 8 * f + 8], alone.W.grad, atol=1e-6)
+        assert torch.allclose(nets.W_2.grad[f], alone.W_2.grad[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_the_kept_network_says_what_the_last_world_said(case, kind):
+    X, worlds = case
+    network, logs = fit_networks(kind(X), worlds, HOW)
+    dense = np.maximum(X @ network.W + network.b, 0) @ network.W_2 + network.b_2
+    assert np.allclose(log_softmax(dense, axis=1), logs[-1], atol=1e-5)
+    assert (worlds.honest(logs).argmax(axis=1) == worlds.labels[worlds.judged]).mean() > 0.8
+
+
+def test_a_world_does_not_see_the_labels_of_its_fold(case):
+    X, worlds = case
+    shuffled = worlds.labels.copy()
+    held = worlds.train[worlds.fold == 1]
+    shuffled[held] = (shuffled[held] + 1) % 3
+    other = Worlds.of(shuffled, 3, worlds.train, worlds.val, num_folds=3)
+    other = Worlds(shuffled, 3, worlds.train, worlds.val, worlds.fold, 3, other.class_weight)
+    how = Descent(hidden=8, dropout=0.0, epochs=8, check=8)  # stopped by its number of epochs
+    assert np.allclose(fit_networks(X, worlds, how)[1][1], fit_networks(X, other, how)[1][1])
+
+
+def test_together_is_the_equation_in_dense_algebra(case):
+    X, worlds = case
+    A = np.zeros((90, 90), dtype=np.float32)
+    for v in range(90):
+        A[v, (v + 1) % 90] = A[(v + 1) % 90, v] = 0.5
+    made, logs = fit_together(X, [sp.csr_array(A), sp.csr_array(A @ A)], worlds, HOW)
+    R = made.network.logits(X)
+    B = softmax(R, axis=1) - 1 / 3
+    dense = R + A @ B @ made.H_bar[0] + A @ A @ B @ made.H_bar[1]
+    assert np.allclose(log_softmax(dense, axis=1), logs[-1], atol=1e-4)
+    assert made.H_bar[0][0, 1] > made.H_bar[0][0, 0]  # the next on the ring is of the next class
+
+
+def test_a_network_reads_sparse_and_dense_alike():
+    rng = np.random.default_rng(1)
+    shapes = ((4, 3), (3,), (3, 2), (2,))
+    network = Network(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
+    X = sp.random_array((7, 4), density=0.5, rng=rng, format="csr", dtype=np.float32)
+    assert np.allclose(network.logits(X), network.logits(X.toarray()), atol=1e-6)
