@@ -8,7 +8,7 @@ import cpgnn
 
 LAYERS = (
     "cpgnn.errors",
-    "cpgnn.problems",
+    "cpgnn.problems cpgnn.address",
     "cpgnn.presence",
     "cpgnn.engine.text cpgnn.engine.fields cpgnn.engine.arrays cpgnn.formatting cpgnn.relations",
     "cpgnn.engine.frames cpgnn.report.notebook cpgnn.edge_types cpgnn.kinds cpgnn.mixed",

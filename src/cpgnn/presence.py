@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from cpgnn.address import Address, StrPath, locate
 from cpgnn.errors import InputError, must_be
 from cpgnn.problems import Problems
 
-StrPath = str | os.PathLike[str]
 CONFIG = "config.json"
 
 
@@ -19,12 +18,14 @@ def no_such_file(path: StrPath) -> InputError:
 
 
 def check_files(*paths: StrPath | None) -> None:
-    """Raises, once for all, about those that do not exist; addresses of databases are skipped."""
+    """Raises, once for all, about those that do not exist; addresses of servers are skipped."""
     problems = Problems()
     for path in dict.fromkeys(paths):
         with problems.noted():
-            if path is not None and "://" not in str(path) and not Path(path).exists():
-                raise no_such_file(path)
+            place = None if path is None else locate(path)
+            file = place.file if isinstance(place, Address) else place
+            if file is not None and not file.exists():
+                raise no_such_file(file)
     problems.stop()
 
 

@@ -110,6 +110,7 @@ def fit(
         for key, value in locals().items()
         if value is not None and key not in opt.NOT_REPEATED
     }
+    given |= opt.without_passwords(edges=edges, labels=labels, features=features)
 
     from cpgnn.presence import check_files
 

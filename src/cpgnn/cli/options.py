@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from cpgnn.io.column_choice import ColumnOptions
 
 Edges = Annotated[
-    Path,
+    str,
     typer.Argument(
         help="Edges: source, target[, weight][, type]: CSV, TSV, .gz, Parquet; GraphML or .npz."
     ),
 ]
-Labels = Annotated[Path | None, typer.Option(help="Labels: id, label[, split = train|val|test].")]
+Labels = Annotated[str | None, typer.Option(help="Labels: id, label[, split = train|val|test].")]
 Features = Annotated[
     list[str] | None,
     typer.Option(help="Features: id, then one numeric column each; or .npz. May be repeated."),
@@ -196,9 +196,20 @@ def columns(
     return cast("ColumnOptions", {**given, **several, "header": header, "optional": optional})
 
 
+def without_passwords(
+    *, edges: str, labels: str | None, features: Sequence[str] | None
+) -> dict[str, Any]:
+    """The files as they are written down with a run."""
+    from cpgnn.address import locate
+
+    one = {"edges": edges, "labels": labels}
+    shown: dict[str, Any] = {key: str(locate(path)) for key, path in one.items() if path}
+    return shown | ({"features": [str(locate(path)) for path in features]} if features else {})
+
+
 def read(
-    edges: Path,
-    labels: Path | None = None,
+    edges: str,
+    labels: str | None = None,
     features: Sequence[str] | None = None,
     unlabelled: str | None = None,
     strict_ids: bool = False,

@@ -14,7 +14,7 @@ from cpgnn.cli import options as opt
 def predict(
     run: opt.Run,
     edges: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(help="Edges that arrived later; they are added to the fitted graph."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = ...,  # type: ignore[assignment]

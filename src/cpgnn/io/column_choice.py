@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypedDict
 
+from cpgnn.address import Place
 from cpgnn.edge_types import Directed
 from cpgnn.engine.text import listed
 from cpgnn.errors import InputError, advise, check_choice, wrong_value
@@ -95,7 +95,7 @@ class Columns:
         several = () if files < 2 else ("feature", "ignore")
         return replace(self, optional=(*self.optional, *several))
 
-    def edges(self, path: Path, header: Header, width: int) -> list[int]:
+    def edges(self, path: Place, header: Header, width: int) -> list[int]:
         """Positions of source, target[, weight][, type][, time]."""
         find = _Finder(path, header, self.optional)
         relation, time = self.find_relation(path, header), self.find_time(header)
@@ -116,7 +116,7 @@ class Columns:
             raise wrong(path, "Edges", must, got, hint if header else "Add a header.")
         return [source, target, *([] if weight is None else [weight]), *last]
 
-    def find_relation(self, path: Path, header: Header) -> int | None:
+    def find_relation(self, path: Place, header: Header) -> int | None:
         """Where the types of edges stand: the column named, or one called so behind the ends."""
         find = _Finder(path, header, self.optional)
         if self.relation_column is not None:
@@ -133,7 +133,7 @@ class Columns:
             return None
         return (header or ()).index(self.split_time)
 
-    def find_kind(self, path: Path, header: Header) -> int | None:
+    def find_kind(self, path: Place, header: Header) -> int | None:
         """Where the kinds of nodes stand: the column named, or one called so behind the ids."""
         find = _Finder(path, header, (*self.optional, "kind_column"))
         if self.kind_column is not None:
@@ -141,7 +141,7 @@ class Columns:
         found = find.called(KIND)
         return found or None
 
-    def labels(self, path: Path, header: Header, width: int) -> list[int]:
+    def labels(self, path: Place, header: Header, width: int) -> list[int]:
         """Positions of id, label[, split][, kind]."""
         find = _Finder(path, header, self.optional)
         ids, label = find.named("id", self.id), find.named("label", self.label)
@@ -165,7 +165,7 @@ class Columns:
         known = [ids, label] if split is None or split in (ids, label) else [ids, label, split]
         return [*known, *last]
 
-    def features(self, path: Path, header: Header, width: int) -> list[int]:
+    def features(self, path: Place, header: Header, width: int) -> list[int]:
         """Positions of id and every feature."""
         find = _Finder(path, header, self.optional)
         ids = find.named("id", self.id)
@@ -180,7 +180,7 @@ class Columns:
             ignored.add(0)
         return [ids, *(i for i in range(width) if i != ids and i not in ignored)]
 
-    def node_ids(self, path: Path, header: Header) -> int:
+    def node_ids(self, path: Place, header: Header) -> int:
         """Position of the id in a list of nodes: the column named, or called so, or the first."""
         find = _Finder(path, header, self.optional)
         named = find.named("id", self.id)
@@ -190,7 +190,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class _Finder:
-    path: Path
+    path: Place
     header: Header
     optional: Collection[str]
 

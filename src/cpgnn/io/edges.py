@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.address import Place
 from cpgnn.edge_types import Directed
 from cpgnn.edge_weights import is_wide, weight_range
 from cpgnn.errors import Message, advise
@@ -35,7 +35,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 class EdgeList:
     """Edges between node positions 0 … n-1."""
 
-    path: Path
+    path: Place
     ids: pa.Array
     """The distinct node ids as text, [n]."""
     source: np.ndarray
@@ -73,7 +73,7 @@ class EdgeList:
         return np.flatnonzero((self.source == position) | (self.target == position))
 
 
-def read_edges(path: Path, columns: Columns | None = None) -> EdgeList:
+def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
     """Edges from a table: source, target[, weight][, type]."""
     columns = columns or Columns()
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from cpgnn.address import Place
 from cpgnn.engine.text import count
 from cpgnn.errors import advise
 from cpgnn.io.column_choice import Columns
@@ -51,7 +52,7 @@ class FeatureRows:
 
 
 def read_features(
-    path: Path,
+    path: Place,
     *,
     impute: Impute,
     one_hot: bool,
@@ -66,7 +67,11 @@ def read_features(
     `labelled`: ids of nodes with a label, which are of one kind if there are several.
     `partly`: another file has the rest of those columns.
     """
-    text = partial(like.text_columns, typed=is_parquet(path)) if like else None
+    text = (
+        partial(like.text_columns, typed=isinstance(path, Path) and is_parquet(path))
+        if like
+        else None
+    )
     chosen = columns or Columns()
     file = read_table(
         path,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.address import Place
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
@@ -57,7 +57,7 @@ class LabelRows:
 
 
 def read_labels(
-    path: Path,
+    path: Place,
     unlabelled: str | None,
     columns: Columns | None = None,
 ) -> LabelRows:
@@ -148,7 +148,7 @@ def encode_split(file: TableFile, values: pa.Array) -> np.ndarray:
     return np.asarray(trimmed.to_numpy(zero_copy_only=False), dtype="<U5")
 
 
-def class_notices(path: Path, names: tuple[str, ...], codes: np.ndarray) -> list[str]:
+def class_notices(path: Place, names: tuple[str, ...], codes: np.ndarray) -> list[str]:
     """Classes that differ by case or spaces only, or that look like "unknown", with counts."""
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     group = alike(names)

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.address import Address, Place, locate
 from cpgnn.engine.memory import check_classes
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import GraphNotice, check_choice, wrong_value
@@ -74,8 +75,9 @@ def read_graph(
 ) -> LoadedGraph:
     """Read a graph from files.
 
-    edges: a table (CSV, TSV, space-separated, each also `.gz`; Parquet) with source, target[,
-        weight]; a column behind them that is called type, relation or kind says what an edge means;
+    edges: a table (CSV, TSV, space-separated, each also `.gz`; Parquet; an Excel workbook; a table
+        of a database: see `cpgnn.address`) with source, target[, weight]; a column behind them
+        that is called type, relation or kind says what an edge means;
         or GraphML (`.graphml`), or our `.npz`, which may bring labels and features along.
     labels: a table with id, label[, split = train|val|test]. An empty label means unknown.
         Replaces the labels of a graph file.
@@ -121,12 +123,12 @@ def read_graph(
     unlabelled = None if unlabelled is None else str(unlabelled)
     problems, label_rows = Problems(), None
     with problems.noted():
-        given, feature_rows = _read_edges(Path(edges), unlabelled, impute, one_hot, like, chosen)
+        given, feature_rows = _read_edges(locate(edges), unlabelled, impute, one_hot, like, chosen)
     with problems.noted():
         if labels is not None:
-            label_rows = read_labels(Path(labels), unlabelled, chosen)
+            label_rows = read_labels(locate(labels), unlabelled, chosen)
     described_in = _listed(features)
-    is_npz = [path.suffix.lower() == ".npz" for path in described_in]
+    is_npz = [os.fspath(path).lower().endswith(".npz") for path in described_in]
     if any(is_npz) and len(described_in) > 1:
         raise wrong_value("features", "be tables where they are several files", "an '.npz'")
     parts = []
@@ -146,7 +148,7 @@ def read_graph(
     if parts:
         feature_rows = join_features(parts, impute, like, chosen) if len(parts) > 1 else parts[0]
     elif described_in:  # its rows may be the nodes of the edges
-        feature_rows = read_npz_features(described_in[0], given.ids, impute, like)
+        feature_rows = read_npz_features(Path(described_in[0]), given.ids, impute, like)
     notices = [
         *given.notices,
         *(() if chosen.header is False else _doubtful_first_row(given, feature_rows, label_rows)),
@@ -247,7 +249,7 @@ def _times(
 
 
 def _read_edges(
-    path: Path,
+    path: Place,
     unlabelled: str | None,
     impute: Impute,
     one_hot: bool,
@@ -255,6 +257,8 @@ def _read_edges(
     columns: Columns,
 ) -> tuple[EdgeList, FeatureRows | None]:
     """The edges, and the features that a graph file brings along."""
+    if isinstance(path, Address):
+        return read_edges(path, columns), None
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".npz"):
         return read_npz_edges(path, unlabelled, impute, like)
@@ -299,12 +303,12 @@ def _compare_features(
     return notices
 
 
-def _listed(features: StrPath | Sequence[StrPath] | None) -> list[Path]:
+def _listed(features: StrPath | Sequence[StrPath] | None) -> list[Place]:
     if features is None:
         return []
     if isinstance(features, str | os.PathLike):
-        return [Path(features)]
-    return [Path(path) for path in features]
+        return [locate(features)]
+    return [locate(path) for path in features]
 
 
 def _compare_labels(rows: LabelRows, given: EdgeList, strict: bool) -> list[str]:

@@ -13,17 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from cpgnn.address import Address, Place, locate
 from cpgnn.engine.text import count, first_line, listed
 from cpgnn.errors import InputError
 from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import NotUTF8Error, StrPath, all_bytes, arrow_source, opened, western, wrong
 from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS
 from cpgnn.io.parquet import is_parquet, plain_types, read_parquet
+from cpgnn.io.rows import read_rows
 from cpgnn.problems import MOST, RowsError
 
 TextColumns = Callable[[tuple[str, ...] | None], set[int]]
 """Given the header, the columns that are text whatever stands in them."""
-Pick = Callable[[Path, tuple[str, ...] | None, int], list[int]]
+Pick = Callable[[Place, tuple[str, ...] | None, int], list[int]]
 """Given the file, its header and its width, the columns to keep, in the order to keep them."""
 
 BLOCK = 4 << 20
@@ -40,7 +42,7 @@ class TableFile:
     Rows count from 0 here, lines from 1 in messages.
     """
 
-    path: Path
+    path: Place
     table: pa.Table
     """Columns in the order of the file; their names are in `header`."""
     header: tuple[str, ...] | None = None
@@ -125,7 +127,7 @@ class TableFile:
         """The line of each of these rows; None where the file has no lines."""
         if self.lines is not None:
             return {row: self.lines[row] for row in rows}
-        if self.dialect is None:
+        if self.dialect is None or isinstance(self.path, Address):
             return dict.fromkeys(rows)
         wanted = set(rows)
         with opened(self.path, self.dialect.encoding) as stream:
@@ -152,10 +154,12 @@ def read_table(
     cells are numbers or missing, and stays text otherwise; without, all columns are text.
     `text` names other columns that are text even so. Delimiter and header are found from the first
     lines (see `headers` for the rule); `header` decides it. `path` is Parquet if it ends so or
-    begins with Parquet's mark.
+    begins with Parquet's mark; or a workbook, or an `Address`.
     """
-    path = Path(path)
+    path = locate(path)
     wanted = Wanted(ids, numbers, header, text, pick, names)
+    if isinstance(path, Address):
+        return _read_rows(path, wanted)
     if is_parquet(path):
         return _read_parquet(path, wanted)
     try:
@@ -178,8 +182,13 @@ class Wanted:
     pick: Pick | None
     names: Collection[str]
 
+    @property
+    def number_names(self) -> bool:
+        """Whether columns may have numbers for names, as features may."""
+        return self.numbers and tuple(self.ids) == (0,)
+
     def kept(
-        self, path: Path, header: tuple[str, ...] | None, width: int
+        self, path: Place, header: tuple[str, ...] | None, width: int
     ) -> tuple[list[int], tuple[str, ...] | None]:
         """The columns that are kept, and their names."""
         kept = self.pick(path, header, width) if self.pick else list(range(width))
@@ -191,6 +200,19 @@ class Wanted:
             return set()
         text = {*self.ids, *(self.text(called) if self.text else ())}
         return {i for place, i in enumerate(kept) if place not in text}
+
+
+def _read_rows(place: Address, wanted: Wanted) -> TableFile:
+    found = read_rows(
+        place,
+        ids=wanted.ids,
+        header=wanted.header,
+        number_names=wanted.number_names,
+        names=wanted.names,
+    )
+    kept, called = wanted.kept(place, found.header, found.table.num_columns)
+    table = with_numbers(found.table, wanted.numeric(kept, called))
+    return finished(place, table, kept, found.header, lines=found.lines, told=found.notices)
 
 
 def _read_parquet(path: Path, wanted: Wanted) -> TableFile:
@@ -211,7 +233,7 @@ def _read_text(path: Path, wanted: Wanted, encoding: str | None = None) -> Table
             stream,
             ids=wanted.ids,
             header=wanted.header,
-            number_names=wanted.numbers and tuple(wanted.ids) == (0,),
+            number_names=wanted.number_names,
             names=wanted.names,
         )
     kept, called = wanted.kept(path, dialect.header, dialect.columns)
@@ -238,7 +260,7 @@ def with_numbers(table: pa.Table, columns: Iterable[int]) -> pa.Table:
 
 
 def finished(
-    path: Path,
+    path: Place,
     table: pa.Table,
     kept: Sequence[int],
     header: tuple[str, ...] | None,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import cpgnn
+from cpgnn.address import Place
 from cpgnn.classifier import TRIAL_COLUMNS, CPGNNClassifier
 from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.records import damaged, json_text, read_record, reason
@@ -205,7 +206,7 @@ def _written_split(path: Path, graph: Graph) -> Split:
     return Split.from_masks(*(part == name for name in ("train", "val", "test")))
 
 
-def _split_column(path: Path, header: tuple[str, ...] | None, width: int) -> list[int]:
+def _split_column(path: Place, header: tuple[str, ...] | None, width: int) -> list[int]:
     if header is None or "split" not in header:
         raise InputError("it has no column 'split'")
     return [header.index("split")]

@@ -1,0 +1,198 @@
+"""Workbooks and databases are read as the CSV with the same cells."""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+import zipfile
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cpgnn.errors import InputError
+from cpgnn.io import read_graph, rows, workbooks
+
+duckdb = pytest.importorskip("duckdb")
+openpyxl = pytest.importorskip("openpyxl")
+pytest.importorskip("sqlalchemy")
+
+EDGES = pd.DataFrame(
+    {"source": ["007", "b", "c"], "target": ["b", "c", "007"], "weight": [1, 2.5, 3]}
+)
+LABELS = pd.DataFrame({"id": ["007", "b", "c"], "label": ["x", "y", None]})
+FEATURES = pd.DataFrame(
+    {
+        "id": ["007", "b", "c"],
+        "age": [31, 42, 53],
+        "since": pd.to_datetime(["2024-02-29", "2024-03-01", "2023-01-31"]),
+        "paid": ["1.234,50 €", "2,00 €", "10,10 €"],
+        "active": [True, False, True],
+        "colour": ["red", "blue", "red"],
+    }
+)
+TABLES = {"edges": EDGES, "labels": LABELS, "features": FEATURES}
+
+
+def as_csv(folder):
+    for name, table in TABLES.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+    return {name: folder / f"{name}.csv" for name in TABLES}
+
+
+def as_book(folder):
+    with pd.ExcelWriter(folder / "book.xlsx") as book:
+        for name, table in TABLES.items():
+            table.to_excel(book, sheet_name=name, index=False)
+    return {name: f"{folder}/book.xlsx?sheet={name}" for name in TABLES}
+
+
+def as_sqlite(folder):
+    with closing(sqlite3.connect(folder / "data.db")) as connection:
+        for name, table in TABLES.items():
+            table.to_sql(name, connection, index=False)
+    return {name: f"sqlite:///{folder}/data.db?table={name}" for name in TABLES}
+
+
+def as_sqlite_file(folder):
+    as_sqlite(folder)
+    return {name: f"{folder}/data.db?table={name}" for name in TABLES}
+
+
+def as_duckdb(folder):
+    with closing(duckdb.connect(str(folder / "data.duckdb"))) as connection:
+        for name, table in TABLES.items():
+            connection.register("given", table)
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
+    return {name: f"duckdb:///{folder}/data.duckdb?table={name}" for name in TABLES}
+
+
+def as_url(folder):
+    """Through SQLAlchemy, which has SQLite under another name too."""
+    as_sqlite(folder)
+    return {name: f"sqlite+pysqlite:///{folder}/data.db?table={name}" for name in TABLES}
+
+
+@pytest.mark.parametrize("made", [as_book, as_sqlite, as_sqlite_file, as_duckdb, as_url])
+def test_as_the_csv_with_the_same_cells(tmp_path, made):
+    wanted, found = (read_graph(**files(tmp_path)) for files in (as_csv, made))
+    assert list(found.graph.node_ids) == list(wanted.graph.node_ids) == ["007", "b", "c"]
+    assert found.graph.feature_names == wanted.graph.feature_names
+    np.testing.assert_array_equal(found.graph.features, wanted.graph.features)
+    np.testing.assert_array_equal(found.graph.labels, wanted.graph.labels)
+    np.testing.assert_array_equal(found.graph.adjacency.toarray(), wanted.graph.adjacency.toarray())
+    assert any("read as numbers (decimal comma)" in notice for notice in found.graph.notices)
+
+
+def test_errors_name_the_row_of_the_sheet(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in ([], [], ["source", "target", "weight"], ["a", "b", 1], ["b", "c", -1], [], []):
+        sheet.append(row)
+    sheet.cell(row=9, column=1, value=" ")
+    book.save(tmp_path / "e.xlsx")
+    with pytest.raises(InputError, match=r"e\.xlsx, line 5: An edge weight .* Got -1") as caught:
+        read_graph(tmp_path / "e.xlsx")
+    assert caught.value.line == 5
+    sheet["C5"] = 2
+    book.create_sheet("notes")
+    book.save(tmp_path / "e.xlsx")
+    graph = read_graph(tmp_path / "e.xlsx").graph
+    assert graph.num_edges == 2
+    assert "sheet 'Sheet' is read ('notes' not read)" in graph.notices[0]
+
+
+def test_dressed_cells_of_a_sheet(tmp_path):
+    """Cells as they are stored: numbers, dates, truth, errors, nothing."""
+    stored = [
+        (5, "5"),
+        (5.0, "5"),
+        (5.25, "5.25"),
+        (True, "true"),
+        (datetime.datetime(2024, 2, 29), "2024-02-29"),
+        (datetime.datetime(2024, 2, 29, 13, 5), "2024-02-29 13:05:00"),
+        (datetime.time(14, 35), "14:35:00"),
+        ("007", "007"),
+        ("#N/A", "#N/A"),
+        (None, ""),
+        (b"\x01\xff", "01ff"),
+    ]
+    assert [rows.as_text(value) for value, _ in stored] == [text for _, text in stored]
+
+
+def database(path, *statements):
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    return path
+
+
+def test_which_table(tmp_path):
+    only = database(tmp_path / "one.db", "CREATE TABLE e (s, t)", "INSERT INTO e VALUES ('a', 'b')")
+    assert read_graph(only).graph.num_edges == 1
+    two = database(tmp_path / "two.db", "CREATE TABLE e (s, t)", "CREATE TABLE f (s, t)")
+    with pytest.raises(InputError, match=r"table must be one of 'e', 'f'. Got none. Add \?table=…"):
+        read_graph(two)
+    with pytest.raises(InputError, match=r"one of 'e', 'f'. Got 'E; DROP TABLE e'"):
+        read_graph(f"{two}?table=E; DROP TABLE e")
+    odd = database(tmp_path / "odd.db", 'CREATE TABLE "a ""b""; --" (s, t)',
+                   "INSERT INTO \"a \"\"b\"\"; --\" VALUES ('x', 'y')")  # fmt: skip
+    assert read_graph(f'{odd}?table=a%20"b"%3B%20--').graph.num_edges == 1
+
+
+def test_nothing_is_written(tmp_path):
+    path = database(tmp_path / "one.db", "CREATE TABLE e (s, t)", "INSERT INTO e VALUES (1, 2)")
+    before = path.read_bytes(), sorted(tmp_path.iterdir())
+    read_graph(path)
+    assert (path.read_bytes(), sorted(tmp_path.iterdir())) == before
+
+
+def test_a_view_does_not_reach_outside(tmp_path):
+    (tmp_path / "secret.csv").write_text("a,b\n")
+    with closing(duckdb.connect(str(tmp_path / "d.duckdb"))) as connection:
+        connection.execute(f"CREATE VIEW e AS SELECT * FROM '{tmp_path}/secret.csv'")
+    with pytest.raises(InputError, match="must be readable by DuckDB"):
+        read_graph(tmp_path / "d.duckdb")
+
+
+BAD = {
+    "no book": ("b.xlsx", b"no zip", "must be a whole '.xlsx' file"),
+    "old book": ("b.xls", b"\xd0\xcf\x11\xe0", "must be '.xlsx'. Got '.xls'"),
+    "no database": ("d.db?table=e", b"SQLite format 3\x00 but no more", "readable by SQLite"),
+    "no duck": ("d.duckdb", b"12345678DUCK but no more", "readable by DuckDB"),
+    "missing": ("none.db?table=e", None, "No such file"),
+    "missing book": ("none.xlsx", None, "No such file"),
+    "unknown server": ("nosuch://user:secret@host/x?table=e", None, "must be readable"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_places(tmp_path, monkeypatch, case):
+    name, content, words = BAD[case]
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / name.partition("?")[0]).write_bytes(content)
+    with pytest.raises(InputError, match=words) as caught:
+        read_graph(name)
+    assert "secret" not in str(caught.value)
+
+
+def test_large_tables_are_refused_before_they_are_built(tmp_path, monkeypatch):
+    files = as_sqlite(tmp_path)
+    monkeypatch.setattr(rows, "memory_limit", lambda: 100)
+    with pytest.raises(InputError, match=r"must take at most 100 bytes. Got more"):
+        read_graph(files["edges"])
+    as_book(tmp_path)
+    monkeypatch.setattr(workbooks, "memory_limit", lambda: 8000)
+    monkeypatch.setattr("openpyxl.load_workbook", None)  # never reached
+    with pytest.raises(InputError, match=r"must unpack to at most 1,000 bytes. Got"):
+        read_graph(tmp_path / "book.xlsx")
+
+
+def test_a_book_with_a_document_type_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "b.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", '<!DOCTYPE x [<!ENTITY e "boom">]><workbook/>')
+    with pytest.raises(InputError, match="must have no document type"):
+        read_graph(tmp_path / "b.xlsx")
