@@ -75,7 +75,8 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         Where the paper's training chooses a model on few labels: train it a second time, with the
         most confident half of its predictions for every class as extra labels.
     budget : "fast", "normal" or "thorough"
-        How long to train, see `cpgnn.settings.BUDGETS`; `epochs` wins.
+        How long to train: a blend with 2, 5 or 10 folds, a fast one without the slowest of its
+        priors; the paper's model with a quarter, all or twice the epochs, unless `epochs` says so.
     seed : int
         Seed of everything random: the split, the weights, dropout.
     device : str
@@ -192,6 +193,7 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
             self.seed,
             self.device,
             begin or (lambda name, epochs: None),
+            self.budget,
         )
         held = split.val[:0]
         if self.calibrate and not fitting.blends:

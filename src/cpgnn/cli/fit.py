@@ -29,10 +29,10 @@ def fit(
     preset: opt.Preset = "default",
     epochs: opt.Epochs = None,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Train a quarter as long: a first look.")
+        bool, typer.Option("--fast", help="A first look, in about a quarter of the time.")
     ] = False,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Train twice as long: a final run.")
+        bool, typer.Option("--thorough", help="A final run, in about twice the time.")
     ] = False,
     seed: opt.Seed = 0,
     test: Annotated[

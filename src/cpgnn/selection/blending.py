@@ -36,7 +36,7 @@ from cpgnn.splits import Split
 GAMMAS = (0.0, 0.5, 1.0)
 LAMBDAS = (1.0, 10.0, 100.0, 1000.0)
 """The pull on H̄. The first is tried with every set of relations, the others with the best two."""
-FOLDS, FEW_FOLDS, MANY_NODES = 5, 2, 200_000
+FOLDS, FEW_FOLDS, MANY_NODES = {"fast": 2, "normal": 5, "thorough": 10}, 2, 200_000
 """Beliefs are kept for every node and world: fewer worlds where there are many nodes."""
 
 
@@ -76,6 +76,7 @@ def fit_blend(
     settings: Settings,
     prior: Any = "auto",
     *,
+    budget: str = "normal",
     seed: int = 0,
     begin: Begin | None = None,
 ) -> Blended:
@@ -85,7 +86,7 @@ def fit_blend(
         scaled.num_classes,
         split.train,
         split.val,
-        num_folds=FOLDS if scaled.num_nodes <= MANY_NODES else FEW_FOLDS,
+        num_folds=FOLDS[budget] if scaled.num_nodes <= MANY_NODES else FEW_FOLDS,
         class_weight=_class_weight(scaled, split, settings),
         seed=seed,
     )
@@ -93,7 +94,8 @@ def fit_blend(
     labels[split.train] = scaled.labels[split.train]
     n = scaled.num_nodes
     x = Inputs(scaled, Basis.of(scaled, seed), np.arange(n), n, labels)
-    members = fit_members(x, worlds, prior, seed=seed, begin=begin)
+    fast = budget == "fast"
+    members = fit_members(x, worlds, prior, fast=fast, seed=seed, begin=begin)
     if begin is not None:
         begin("neighbours", 1)
     return choose(members, x, worlds, _scoring(settings))

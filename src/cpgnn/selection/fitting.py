@@ -75,6 +75,7 @@ class Fitting:
     seed: int
     device: str
     begin: Begin
+    budget: str = "normal"
 
     def __call__(self, graph: Graph, split: Split) -> Fitted:
         """The graph's features must be scaled."""
@@ -98,7 +99,15 @@ class Fitting:
         return self.prior in BLENDED and (self.prior != "auto" or (plain and default))
 
     def _blended(self, graph: Graph, split: Split) -> Fitted:
-        made = fit_blend(graph, split, self.settings, self.prior, seed=self.seed, begin=self.begin)
+        made = fit_blend(
+            graph,
+            split,
+            self.settings,
+            self.prior,
+            budget=self.budget,
+            seed=self.seed,
+            begin=self.begin,
+        )
         said, y, train = made.said, graph.labels, split.train
         B_tilde = enhanced_belief(softmax(said.logits.astype(np.float64), axis=1), y, train)
         A = graph.adjacency[train].astype(np.float64)
