@@ -32,6 +32,7 @@ def review_labels(
     from cpgnn.doubt.labels import NAMED
     from cpgnn.doubt.labels import review_labels as reviewed
     from cpgnn.engine.text import count, some
+    from cpgnn.evaluation.cross_validation import FEW
     from cpgnn.formatting import percent
     from cpgnn.io import check_table_path, write_table
     from cpgnn.run.folder import load_run
@@ -44,6 +45,8 @@ def review_labels(
     with waiting("holding labels out in turn"):
         found = reviewed(fitted.classifier, seed=seed)
     print(f"{len(found):,} of {count(labelled, 'label')} are contradicted.")
+    if labelled < FEW:
+        print("With so few labels that is weak evidence: look at them yourself.")
     if out is not None:
         write_table(out, found, spreadsheet_safe=spreadsheet_safe)
         print(f"Written to {out}")

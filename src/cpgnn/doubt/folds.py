@@ -28,16 +28,21 @@ def as_chosen(fitted: CPGNNClassifier) -> CPGNNClassifier:
 
 
 def out_of_fold(
-    fitted: CPGNNClassifier, *, folds: int = FOLDS, seed: int = 0
+    fitted: CPGNNClassifier,
+    among: np.ndarray | None = None,
+    *,
+    folds: int = FOLDS,
+    seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All labelled nodes [m], and probabilities [m, c] by models that had not seen their labels.
+    """Labelled nodes (all or these) [m], and probabilities [m, c] by models that had not seen
+    their labels.
 
     What the fit kept is used. Otherwise the chosen model is trained once for each fold, on all
     labels outside of it and for the epochs that validation chose: no label is lost to validation,
     so two labels a class are enough.
     """
     graph = fitted.graph_
-    labelled = np.flatnonzero(graph.labels >= 0)
+    labelled = np.flatnonzero(graph.labels >= 0) if among is None else np.sort(among)
     if len(np.unique(graph.labels[labelled])) < 2 or len(labelled) < 4:
         raise must_be(
             "The run",

@@ -125,6 +125,10 @@ class Promise:
             f"For {percent(self.coverage, 0)} {who} the class is one of those in its set, "
             f"calibrated on {count(sum(self.nodes), 'node')} ({self.source})."
         ]
+        if np.isinf(self.thresholds).any():
+            least = int(np.ceil(self.coverage / (1 - self.coverage) - 1e-9))
+            which = "any class" if self.per == "all" else "some classes"
+            said.append(f"Too few to leave {which} out: that takes {least}.")
         if self.mean_size is not None:
             said.append(f"A set has {self.mean_size:.2f} classes on average.")
         if self.held_out is not None and self.held_out.n:

@@ -43,13 +43,18 @@ class PredictsSets:
         check_coverage("alpha", alpha)
         return self.sets(self.promise(1 - alpha, per), graph)
 
-    def promise(self, coverage: float = 0.9, per: Per = "all") -> Promise:
-        """The thresholds of `predict_set`, from labels that the model did not learn from."""
-        own = self.prediction()
+    def promise(
+        self,
+        coverage: float = 0.9,
+        per: Per = "all",
+        *,
+        beliefs: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> Promise:
+        """The thresholds of `predict_set`, from labels that the model did not learn from: those of
+        `beliefs`, nodes [m] and probabilities [m, c], or those that the fit left."""
+        own, folds = self.prediction(), beliefs or self.out_of_fold()
         y, val = own.graph.labels, self.split_.val
-        known = evidence(
-            own.probabilities, y, val, self.calibration_, self.out_of_fold(), seed=self.seed
-        )
+        known = evidence(own.probabilities, y, val, self.calibration_, folds, seed=self.seed)
         return make_promise(own.graph, known, self.compatibility_, coverage=coverage, per=per)
 
     def sets(self, promise: Promise, graph: Graph | None = None) -> PredictionSets:

@@ -15,11 +15,12 @@ from cpgnn.check.finding import Finding
 from cpgnn.check.structure import edge_rows, weights
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
-from cpgnn.doubt.folds import NO_NODES, as_chosen
+from cpgnn.doubt.folds import NO_NODES, as_chosen, out_of_fold
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import NumericalNotice, advise, check_choice, must_be, wrong_value
 from cpgnn.evaluation.conformal import Per, Promise, check_coverage, kept_on
+from cpgnn.evaluation.cross_validation import FEW
 from cpgnn.evaluation.metrics import RARE, rare_class
 from cpgnn.evaluation.thresholds import Goal, check_flaggable
 from cpgnn.graph import Graph
@@ -80,9 +81,8 @@ def train_run(
         fitted.see(graph)
     took = perf_counter() - start
     wanted = Wanted(target, positive is not None, goal)
-    found = measure(
-        fitted, wanted, drawn=loaded.split is None and loaded.times is None, took=took, begin=begin
-    )
+    drawn = test > 0 and loaded.split is None and loaded.times is None
+    found = measure(fitted, wanted, drawn=drawn, took=took, begin=begin)
     promise = None if coverage is None else promised(fitted, coverage, coverage_per)
     return Run(
         classifier=refitted(fitted, begin) if refit else fitted,
@@ -106,8 +106,14 @@ def train_run(
 
 
 def promised(fitted: CPGNNClassifier, coverage: float, per: Per) -> Promise:
-    """Sets of classes for every node, and how the held-out nodes find the promise kept."""
-    made = fitted.promise(coverage, per)
+    """Sets of classes for every node, and how the held-out nodes find the promise kept.
+
+    Few validation nodes cannot calibrate: then training and validation nodes are held out in turn.
+    """
+    known, beliefs = np.union1d(fitted.split_.train, fitted.split_.val), None
+    if len(fitted.split_.val) < FEW and len(known) >= 4 and fitted.out_of_fold() is None:
+        beliefs = out_of_fold(fitted, known, seed=fitted.seed)
+    made = fitted.promise(coverage, per, beliefs=beliefs)
     sets, test = fitted.sets(made), fitted.split_.test
     held_out = kept_on(sets, test, fitted.graph_.labels) if len(test) else None
     return replace(made, held_out=held_out, mean_size=float(sets.sizes.mean()))

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.doubt.folds import as_chosen
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.calibration import Calibration
@@ -56,19 +57,17 @@ def measure(
     test, y = split.test, own.graph.labels
     blind = without_graph(fitted, split, begin) if len(test) else None
     flag = _flag(own.probabilities, own.graph, split, wanted) if wanted.goal else None
-    if not len(test):
-        return Measured(flag=flag)
-    evaluation, without = _scores(own.probabilities[test], blind, own.graph, test, wanted)
+    evaluation = without = known_only = calibration = None
+    if len(test):
+        evaluation, without = _scores(own.probabilities[test], blind, own.graph, test, wanted)
     known = test[~own.nothing_known[test]]
-    known_only = None
     if 0 < len(known) < len(test):
         known_only, _ = _scores(own.probabilities[known], None, own.graph, known, wanted)
-    calibration = None
     if len(known):
         calibration = Calibration.of(
             own.logits[known], y[known], own.temperature, len(fitted.calibration_)
         )
-    if evaluation.by_ranking and flag is None:
+    if evaluation is not None and evaluation.by_ranking and flag is None:
         flag = _flag(own.probabilities, own.graph, split, wanted)
     if drawn and len(test) < FEW:
         found = _cross_validated(fitted, took, begin)
@@ -152,7 +151,9 @@ def _cross_validated(
 
     def predict(split: Split) -> tuple[np.ndarray, np.ndarray | None]:
         scaler: FeatureScaler = fitted.scaler_
-        again = clone(fitted).fit(graph, split=split, scaler=scaler)
+        # One label a class leaves none to choose by: the model that all of them chose is repeated.
+        again = clone(fitted) if len(split.val) else as_chosen(fitted)
+        again.fit(graph, split=split, scaler=scaler)
         return again.prediction().probabilities, without_graph(again, split)
 
     if begin is not None:
