@@ -100,7 +100,7 @@ def test_a_neighbourhood_is_the_row_of_the_adjacency(fitted):
         assert len(made.ids) - 1 + made.others == len(near)
         at = graph.positions(list(made.ids))
         np.testing.assert_array_equal(made.called, P[at].argmax(axis=1))
-        inner = {(a, b) for a in range(1, len(at)) for b in range(a) if A[at[a], at[b]]}
+        inner = {(a, b) for a in range(1, len(at)) for b in range(1, a) if A[at[a], at[b]]}
         assert {(b, a) for a, b in made.links} == inner
         said = {t.name: t.margin for t in terms(of, i, 99) if t.kind == "neighbour"}
         assert dict(zip(made.ids[1:], made.margins[1:], strict=True)).items() <= said.items()
