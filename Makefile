@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 TEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 .PHONY: help setup setup-dev demo test test-slow java chromium lint docs pictures wheel bench \
-	clean reproduce reproduce-quick results-docs commands-docs
+	clean reproduce reproduce-quick results-docs commands-docs audit fuzz
 
 help:
 	@echo "make demo       set up and run the built-in example (under a minute once installed)"
@@ -65,6 +65,17 @@ wheel: setup-dev
 	build/wheel-env/bin/python -m pip install --quiet --disable-pip-version-check \
 		-c constraints.txt build/wheel/*.whl
 	cd build && wheel-env/bin/cpgnn --help && wheel-env/bin/cpgnn --version
+
+# Known vulnerabilities of what is pinned; a note where no database can be reached.
+audit: setup-dev
+	-@$(PIP) pip-audit
+	$(BIN)/python scripts/audit.py
+
+# Every reader against 100,000 files that are almost right; goes on where it was stopped.
+fuzz: setup-dev
+	nice -n 19 $(BIN)/python benchmarks/fuzz/fuzz.py --inputs 100000
+	CPGNN_EVERY_STEP=benchmarks/results/steps.jsonl $(BIN)/python -m pytest -q \
+		tests/run/test_every_step.py
 
 docs: setup-dev
 	$(BIN)/mkdocs build --strict

@@ -33,7 +33,18 @@ HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "fuzz.jsonl"
 FAILING = HERE.parents[1] / "build" / "fuzz"
 BATCH, SECONDS, GROWTH = 500, 10, 2 << 30
-NAMES = ("edges", "labels", "features", "gzip", "parquet", "graphml", "npz", "npz features", "run")
+NAMES = (
+    "edges",
+    "labels",
+    "features",
+    "gzip",
+    "parquet",
+    "graphml",
+    "npz",
+    "npz features",
+    "run",
+    "blend",
+)
 
 
 def run_batch(name: str, number: int, results: Path) -> None:
@@ -141,7 +152,7 @@ def outcome(name: str, number: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--inputs", type=int, default=9 * BATCH)
+    parser.add_argument("--inputs", type=int, default=10 * BATCH)
     parser.add_argument("--only", choices=NAMES)
     parser.add_argument("--batch", type=int)
     parser.add_argument("--results", type=Path)
@@ -154,6 +165,10 @@ def main() -> None:
         print(json.dumps(outcome(given.only, given.batch), indent=2))
         return
     results = given.results or RESULTS
+    if "blend" in names:
+        from readers import fit_blend
+
+        fit_blend()
     done = set()
     if results.exists():
         lines = map(json.loads, results.read_text().splitlines())

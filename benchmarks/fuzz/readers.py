@@ -9,6 +9,7 @@ import gzip
 import io
 import random
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ import numpy as np
 import pandas as pd
 from mutation import MUTATORS
 
+BLEND = Path(__file__).parents[2] / "build/fuzz-seeds/blend"
+"""A run of the default model, which `fit_blend` makes; too slow to make in tests."""
 RUNS = Path(__file__).parents[2] / "tests/fixtures/v0.1/runs"
 EDGES = b"source,target,weight\na,b,1\nb,c,2\nc,a,1\nc,d,0.5\nd,e,1\ne,a,3\n"
 LABELS = b"id,label,split\na,x,train\nb,y,train\nc,x,val\nd,y,\ne,,\n"
@@ -101,7 +104,7 @@ def readers() -> dict[str, Reader]:
     matrix = {"f.npz": packed_npz({**dense, "node_ids": np.array(list("abcd"))})}
     short = {"e.csv": b"a,b\nb,c\nc,d\n"}
     saved = tuple(_folder(RUNS / name) for name in ("flagged-mixed", "weighted-refit", "mlp2"))
-    return {
+    found = {
         "edges": Reader((csv,), lambda name: name == "e.csv", table("e.csv", "l.csv", "f.csv")),
         "labels": Reader((csv,), lambda name: name == "l.csv", table("e.csv", "l.csv", "f.csv")),
         "features": Reader((csv,), lambda name: name == "f.csv", table("e.csv", "l.csv", "f.csv")),
@@ -114,6 +117,34 @@ def readers() -> dict[str, Reader]:
         ),
         "run": Reader(saved, lambda name: Path(name).suffix in MUTATORS, open_run),
     }
+    if BLEND.exists():
+        found["blend"] = Reader((_folder(BLEND),), found["run"].changed, open_run)
+    return found
+
+
+def fit_blend() -> None:
+    """A small run of the default model as `BLEND`, without a manifest: changes are not noticed."""
+    from cpgnn.classifier import CPGNNClassifier
+    from cpgnn.evaluation import cross_validation
+    from cpgnn.io import read_graph
+    from cpgnn.run.folder import fit_run
+
+    cross_validation.SECONDS = 0.0
+    shutil.rmtree(BLEND, ignore_errors=True)
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    ends = {"source": np.arange(60).repeat(3), "target": rng.permutation(np.arange(180) % 60)}
+    features = {"id": np.arange(60), "x": rng.normal(size=60) + y, "z": rng.normal(size=60)}
+    with tempfile.TemporaryDirectory() as name:
+        files = [Path(name, f"{part}.csv") for part in ("edges", "labels", "features")]
+        tables = (ends, {"id": np.arange(60), "label": np.array(["a", "b"])[y]}, features)
+        for path, table in zip(files, tables, strict=True):
+            pd.DataFrame(table).to_csv(path, index=False)
+        fit_run(read_graph(*files), CPGNNClassifier(), BLEND)
+    (BLEND / "manifest.json").unlink()
+    for unread in (*BLEND.glob("*.csv"), BLEND / "report.html"):
+        if unread.name != "history.csv":
+            unread.unlink()
 
 
 def packed_npz(arrays: dict[str, np.ndarray]) -> bytes:

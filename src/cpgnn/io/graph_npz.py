@@ -33,7 +33,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from cpgnn.edge_types import MOST_TYPES, UNNAMED, all_types
-from cpgnn.engine.memory import check_features, memory_limit
+from cpgnn.engine.memory import check_features
 from cpgnn.engine.text import first_line
 from cpgnn.errors import GraphNotice, must_be
 from cpgnn.graph import Graph
@@ -42,6 +42,9 @@ from cpgnn.io.files import StrPath, about, wrong
 from cpgnn.io.npz import Arrays, read_npz_arrays
 from cpgnn.kinds import Kinds
 from cpgnn.mixed import Category, Mixed
+
+MOST_UNNAMED = 1_000_000
+"""Nodes that need neither an edge nor a label to be believed."""
 
 # -- out ----------------------------------------------------------------------------------------
 
@@ -143,7 +146,7 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
         raise wrong(path, "'labels', 'features' and 'node_ids'", "be equally long", sizes)
     largest = max((int(x.max()) for x in (edges, loops) if np.size(x)), default=-1)
     n = sizes[0] if sizes else largest + 1
-    if not sizes and 64 * n > memory_limit():  # one edge could claim any number of nodes
+    if not sizes and n > MOST_UNNAMED + 10 * edges.size:  # an edge could claim any number of nodes
         hint = "Add 'labels' (-1 = unknown), one for each node."
         raise wrong(path, "A node in 'edge_index'", "be a row number", f"{largest:,}", hint)
     if largest >= n:  # nodes of other files come behind these
