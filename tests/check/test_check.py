@@ -96,4 +96,5 @@ def test_a_million_nodes_and_ten_million_edges_in_a_minute():
     start = time.process_time()
     report = check(graph, rows=rows, compare=False)
     assert time.process_time() - start < 60
-    assert {f.code for f in report.findings if f.counts} == {"repeated-edges"}
+    assert report.clean
+    assert "repeated-edges" in {f.code for f in report.findings}

@@ -33,7 +33,7 @@ def test_repeated_rows():
     found = of_rows([(0, 1), (1, 2), (0, 1), (0, 1)])
     assert set(found) == {"repeated-edges"}
     assert found["repeated-edges"].count == 2
-    assert found["repeated-edges"].severity == "risk"
+    assert found["repeated-edges"].severity == "note"
     assert found["repeated-edges"].nodes == ("a", "b")
 
 
@@ -49,9 +49,10 @@ def test_some_edges_in_one_direction_and_others_in_both():
 def test_ordinary_payments_are_no_problem():
     """Most go one way, some are answered, some repeat: weights add up."""
     pairs = [(0, 1), (1, 0), (1, 2), (3, 2), (3, 2), (0, 3)]
-    found = of_rows(pairs, weights=[5.0, 1.0, 2.0, 3.0, 3.0, 7.0])
-    assert set(found) == {"repeated-edges", "one-direction-edges"}
-    assert {finding.severity for finding in found.values()} == {"note"}
+    for amounts in ([5.0, 1.0, 2.0, 3.0, 3.0, 7.0], None):
+        found = of_rows(pairs, weights=amounts)
+        assert set(found) == {"repeated-edges", "one-direction-edges"}
+        assert {finding.severity for finding in found.values()} == {"note"}
 
 
 def test_gaps_in_a_list_of_both_directions_are_a_risk_with_weights():

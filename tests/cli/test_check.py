@@ -29,7 +29,7 @@ def test_findings_and_their_exit_code(cpgnn, files):
     command = ("check", "edges.csv", "--labels", "labels.csv", "--no-compare")
     done = cpgnn(*command)
     assert done.code == 1
-    assert "Risk: The same edge is listed more than once" in done.out
+    assert "Note: The same edge is listed more than once" in done.out
     assert "3 rows repeat" in done.out
     assert "use --unlabelled ?" in done.out
     assert "Not clean" in done.out

@@ -117,3 +117,19 @@ def test_what_cannot_be_chosen(put, content, options, words):
 def test_blank_rows_in_between_are_errors(put):
     with pytest.raises(InputError, match="line 3: A node id must not be empty"):
         read_graph(put("e.csv", "source,target\na,b\n,\nb,c\n"))
+
+
+def test_the_ids_of_an_export(put):
+    """A column that counts rows, then what nodes are called; `id` goes before `account`."""
+    edges = put("e.csv", "no;payer;payee;text\n1;a;b;x\n2;b;c;y\n3;c;a;z\n")
+    for name, header in (("f.csv", "no;account;x;y"), ("g.csv", "no;account;x;id")):
+        cells = [(1, "a", 5), (2, "b", 6), (3, "c", 7)]
+        last = {"y": [1, 2, 3], "id": ["a", "b", "c"]}[header.rpartition(";")[2]]
+        body = "".join(
+            f"{no};{node if 'y' in header else no};{x};{end}\n"
+            for (no, node, x), end in zip(cells, last, strict=True)
+        )
+        graph = read_graph(edges, features=put(name, f"{header}\n{body}")).graph
+        assert list(graph.node_ids) == ["a", "b", "c"]
+        assert list(graph.features[:, graph.feature_names.index("x")]) == [5, 6, 7]
+        assert "no" not in graph.feature_names

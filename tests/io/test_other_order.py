@@ -77,4 +77,4 @@ def test_ids_behind_features(put):
     found = read_graph(put("e.csv", EDGES), features=features).graph
     np.testing.assert_array_equal(found.features[:, 0], [1, 2, 3, 4])
     assert found.feature_names == ("age", "income")
-    assert any("order: id is column 3" in notice for notice in found.notices)
+    assert any("the ids are in column 'id'" in notice for notice in found.notices)

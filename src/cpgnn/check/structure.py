@@ -30,7 +30,7 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
     summed = graph.is_weighted
     if repeated:
         yield Finding(
-            "note" if summed else "risk",
+            "note",
             "repeated-edges",
             "The same edge is listed more than once",
             f"{count(repeated, 'row repeats', 'rows repeat')} an earlier one exactly. "

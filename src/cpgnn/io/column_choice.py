@@ -17,6 +17,7 @@ from cpgnn.io.headers import (
     KIND,
     KNOWN,
     LABEL,
+    NODES,
     PAYEE,
     PAYER,
     RELATION,
@@ -227,12 +228,12 @@ class _Finder:
 
     def id(self) -> int:
         """The first column; the one called id where the first is called something else."""
-        found = self.called(ID - {"index"})
-        if found is None or self.is_index(0):
-            return found or 0
-        certain = self.called(ID - WEAK)
+        called = [self.called(ID - {"index"}), self.called(ID - WEAK), self.called(NODES)]
         first = plain((self.header or ("id",))[0])
-        return certain if certain is not None and first not in ID else 0
+        if first in ID - {"index"} or (first in NODES and not self.is_index(0)):
+            return 0
+        found = called if self.is_index(0) else called[1:]
+        return next((i for i in found if i is not None), 0)
 
     def is_index(self, i: int) -> bool:
         """Whether a column is named as pandas and spreadsheets name one that counts rows."""

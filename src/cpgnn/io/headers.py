@@ -45,6 +45,12 @@ ID = _names(
     "id ids node nodes node_id id_node vertex vertex_id name key index user_id item_id "
     "account_id paper_id"
 )
+NODES = _names(
+    "account account_no account_nr account_number customer customer_id customer_no client "
+    "client_id user member member_id company company_id entity entity_id konto kontonummer kunde"
+)
+"""What nodes are called in exports: they say which of many columns has the ids, not that a line is
+a header."""
 LABEL = _names("label labels class classes y category class_label node_label")
 SPLIT = _names("split fold mask set subset")
 WEIGHT = _names("weight weights w value count strength score edge_weight")

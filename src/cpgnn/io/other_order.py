@@ -19,6 +19,8 @@ def moved(file: TableFile, roles: Sequence[str]) -> list[str]:
     places = file.order[: len(roles)]
     if list(places) == sorted(places) and (len(roles) > 1 or not places or places[0] == 0):
         return []
+    if len(roles) == 1:
+        return [f"{file.path}: the ids are in column {file.column(0)}."]
     found = ", ".join(f"{role} is column {i + 1}" for role, i in zip(roles, places, strict=False))
     return [f"{file.path}: columns in another order: {found}."]
 
