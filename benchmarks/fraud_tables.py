@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 ROLES = ("honest", "mule", "fraudster")
-COUNTRIES = np.array([f"{a}{b}" for a in "ABDEFGHILNPRSTU" for b in "AELRS"])
+COUNTRIES = np.array([f"{a}{b}" for a in "ABDEFGHILMPRSTU" for b in "AELRS"])
 SUSPECT = np.array([3, 17, 22, 41, 58])
 """Countries with more fraudsters than others; not beside each other in any order."""
 DEVICES = np.array(["android", "browser", "ios", "pos", "emulator"])
