@@ -15,6 +15,8 @@ from cpgnn.evaluation.prediction import in_order
 from cpgnn.graph import Graph
 from cpgnn.io import FeatureColumns, read_graph, write_graph
 from cpgnn.mixed import Category, Mixed, native_table
+from cpgnn.priors.columns import STRUCTURE
+from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.run.later import extended
 
 EDGES = "source,target\na,b\nb,c\nc,d\n"
@@ -176,3 +178,14 @@ def test_parquet_too(put, tmp_path):
     frame.to_parquet(tmp_path / "f.parquet")
     graph = read_graph(put("e.csv", EDGES), features=tmp_path / "f.parquet").graph
     np.testing.assert_array_equal(values(graph), [[1, 1], [NAN, 0], [4, NAN], [8, 0]])
+
+
+def test_trees_of_the_default_see_the_gaps(loaded):
+    graph = FeatureScaler.fit(loaded.graph)(loaded.graph)
+    known = np.arange(4)
+    x = Inputs(graph, Basis.of(graph), known, 4, graph.labels)
+    own = x.columns[:, len(STRUCTURE) : len(STRUCTURE) + 4]
+    assert np.isnan(own).tolist() == loaded.graph.mixed.gaps.toarray().tolist()
+    assert not np.isnan(x.coordinates).any(), "networks read medians"
+    near = x.columns[graph.positions("c")[0], len(STRUCTURE) + 4]
+    assert near == own[graph.positions("d")[0], 0], "b has no age, so the mean is that of d"

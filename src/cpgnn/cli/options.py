@@ -39,7 +39,7 @@ Impute = Annotated[
     typer.Option(help="Give trees, too, the median where a feature value is missing."),
 ]
 OneHot = Annotated[
-    bool, typer.Option("--one-hot", help="Give trees, too, 0/1 columns instead of categories.")
+    bool, typer.Option("--one-hot", help="Read numbers with words among them as categories.")
 ]
 Source = Annotated[str | None, typer.Option(help="Column of the edges: where each begins.")]
 Target = Annotated[str | None, typer.Option(help="Column of the edges: where each ends.")]

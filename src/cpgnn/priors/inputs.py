@@ -132,14 +132,20 @@ class Inputs:
 
     @cached_property
     def columns(self) -> np.ndarray:
-        """[n, d]: the shape of the graph, own columns and their means over one and two hops."""
+        """[n, d]: the shape of the graph, own columns and their means over one and two hops.
+
+        What is missing is NaN. Categories are their 0/1 columns: on generated tables that had a
+        smaller honest loss than native splits had.
+        """
         X: Any = self.graph.features
         if X is None:
             assert self.basis.places is not None
             V = np.where(self.known[:, None] >= 0, self.basis.places[self.known], 0)
             return np.concatenate([col.structure(self.A), col.with_self(self.A) @ V], axis=1)
         if X.shape[1] <= NARROW:
-            Z = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
+            Z = np.array(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
+            if self.graph.mixed is not None:
+                Z[self.graph.mixed.gaps.nonzero()] = np.nan
         else:
             Z = self.coordinates[:, :TREE_COLUMNS]
         return np.concatenate([col.structure(self.A), *col.hops(self.A, Z)], axis=1)
