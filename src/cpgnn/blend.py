@@ -55,7 +55,7 @@ class Blend:
 
     def said(self, x: Inputs) -> Said:
         """Everything the blend says about a graph."""
-        logs = [prior.log_beliefs(x) for prior in self.priors]
+        logs = [x.uniform_elsewhere(prior.log_beliefs(x)) for prior in self.priors]
         P = [x.relations[hears.relation].propagator(hears.gamma) for hears in self.hears]
         known = np.flatnonzero(x.labels >= 0)
         one_hot = np.eye(self.num_classes, dtype=np.float32)[x.labels[known]]

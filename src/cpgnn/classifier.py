@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cpgnn.blend import Said, known_nodes
 from cpgnn.compatibility import recover_compatibility
+from cpgnn.derived import near
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.devices import check_device
 from cpgnn.engine.inputs import to_fit, to_graph
@@ -300,7 +301,7 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         """`edge_frequency_` with intervals at another confidence; nothing is retrained."""
         own = self.prediction()
         return edge_frequency_interval(
-            own.graph.adjacency,
+            near(own.graph),
             own.graph.labels,
             self.split_.train,
             self.split_.val,

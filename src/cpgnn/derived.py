@@ -14,7 +14,9 @@ import scipy.sparse as sp
 
 from cpgnn.edge_types import EdgeType
 from cpgnn.graph import Graph
-from cpgnn.relations import EDGES, MAX_ENTRIES, Relation, edges, two_hops
+from cpgnn.relations import EDGES, MAX_ENTRIES, TWO_HOPS, Relation, edges, two_hops
+
+SHARED = ", shared"
 
 
 def heard_relations(graph: Graph) -> dict[str, Relation]:
@@ -66,6 +68,21 @@ def relation_sets(graph: Graph, relations: dict[str, Relation]) -> list[tuple[st
     return list(dict.fromkeys(sets))
 
 
+def among_predicted(graph: Graph, relations: dict[str, Relation]) -> list[str]:
+    """The relations by which predicted nodes hear predicted nodes only; not the merged one."""
+    others = ~graph.predicted
+    merged = EDGES if graph.edge_types else ""
+    names = [name for name in relations if name != merged]
+    if not others.any():
+        return names
+    return [name for name in names if not relations[name].matrix[graph.predicted][:, others].nnz]
+
+
+def is_far(relation: str) -> bool:
+    """Whether a relation leads further than an edge: to nodes two hops away."""
+    return relation == TWO_HOPS or relation.endswith(SHARED)
+
+
 def shared(
     kind: EdgeType, predicted: np.ndarray, max_entries: int = MAX_ENTRIES
 ) -> Relation | None:
@@ -92,4 +109,4 @@ def shared(
     W.setdiag(0)
     W.eliminate_zeros()
     W.sort_indices()
-    return Relation(f"{kind.name}, shared", sp.csr_array(W, dtype=np.float32))
+    return Relation(f"{kind.name}{SHARED}", sp.csr_array(W, dtype=np.float32))

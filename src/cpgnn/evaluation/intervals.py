@@ -96,17 +96,19 @@ def edge_frequency_interval(
     *,
     initial: np.ndarray | None = None,
     beyond: np.ndarray | None = None,
+    directed: bool = False,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> EdgeFrequency:
     """The estimate F and its interval: a bootstrap over the labelled nodes, nothing is retrained.
 
-    A [n, n]; labels [n], looked at only for `train` and `val`; B [n, c] fitted beliefs. A resample
-    draws the labelled nodes with replacement, and an edge counts as often as its labelled ends were
-    drawn, multiplied (two ends: damped, see `DAMPING`). The interval is about this graph: it
-    narrows by √(1 − f²), f the share of the edges of a class's labelled nodes that lead to labelled
-    ones, and is a point when all are.
+    A [n, n], (u, v) for an edge from u to v, both ways unless it is `directed`; labels [n], looked
+    at only for `train` and `val`; B [n, c] fitted beliefs. A resample draws the labelled nodes with
+    replacement, and an edge counts as often as its labelled ends were drawn, multiplied (two ends:
+    damped, see `DAMPING`). The interval is about this graph: it narrows by √(1 − f²), f the share
+    of the edges of a class's labelled nodes that lead to labelled ones, and is a point when all
+    are.
     """
     if not 0 < confidence < 1:
         hint = f"Did you mean {confidence / 100:.2f}?" if 1 < confidence < 100 else ""
@@ -118,7 +120,7 @@ def edge_frequency_interval(
     y = labels[known]
     among = A[known][:, known].astype(np.float64).tocoo()
     pairs = y[among.row] * c + y[among.col]
-    C = np.bincount(pairs, among.data, minlength=c * c).reshape(c, c)
+    C = np.bincount(pairs, among.data, minlength=c * c).reshape(c, c).astype(np.float64)
     unknown = np.full((c, c), np.nan)
     if len(val) == 0:
         return EdgeFrequency(base, unknown, unknown, C, initial, confidence, "beliefs", True)
@@ -141,7 +143,7 @@ def edge_frequency_interval(
         edges = outward.data * times[outward.row]
         counted[1] = np.bincount(cells, edges, minlength=c * c).reshape(c, c)
         times = np.bincount(rng.integers(len(known), size=len(known)), minlength=len(known))
-    F = _combined(counts[:, 0] / unit, counts[:, 1] / unit, weight)
+    F = _combined(counts[:, 0] / unit, counts[:, 1] / unit, weight, ends=1 if directed else 2)
 
     share = np.where(np.isnan(F[0]), base, F[0])
     f = np.nan_to_num(row_normalized(np.stack([C.sum(1), counts[0, 1].sum(1)], axis=1))[:, 0])
@@ -173,14 +175,17 @@ def _column_weights(
     return (have + others) / np.maximum(have, 1)
 
 
-def _combined(C: np.ndarray, outward: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """F for every resample: C and outward [b, c, c], column weights [c]; NaN rows without edges."""
+def _combined(C: np.ndarray, outward: np.ndarray, weight: np.ndarray, ends: int = 2) -> np.ndarray:
+    """F for every resample: C and outward [b, c, c], column weights [c]; NaN rows without edges.
+
+    An edge is seen from so many of its `ends`.
+    """
     total = C.sum(axis=-1, keepdims=True)
     weighted = C * weight
     scale = weighted.sum(axis=-1, keepdims=True)
     known = weighted * np.divide(total, scale, out=np.zeros_like(total), where=scale > 0)
     everywhere = C + outward
-    kappa = 2 * _worth(known / 2, everywhere)[:, None, None]  # an edge is seen from both its ends
+    kappa = ends * _worth(known / ends, everywhere)[:, None, None]
     rows = everywhere.sum(axis=-1, keepdims=True)
     G = np.divide(everywhere, rows, out=np.full_like(everywhere, np.nan), where=rows > 0)
     return (known + kappa * G) / (known.sum(axis=-1, keepdims=True) + kappa)

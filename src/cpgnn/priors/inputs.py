@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.derived import heard_relations, near
 from cpgnn.graph import Graph
 from cpgnn.priors import columns as col
-from cpgnn.relations import Relation, edges, two_hops
+from cpgnn.relations import Relation, edges
 
 WIDEST, LEAST_WIDE = 256, 64
 """Principal coordinates of a wide X that networks read: at most, and where nodes are many."""
@@ -50,7 +51,7 @@ class Basis:
         X: Any = graph.features
         if X is None:
             d = min(TREE_COLUMNS, graph.num_nodes)
-            return cls(places=col.principal_directions(col.with_self(graph.adjacency), d, seed))
+            return cls(places=col.principal_directions(col.with_self(near(graph)), d, seed))
         n, F = X.shape
         data = X.data if sp.issparse(X) else np.nan_to_num(X)
         norm = _mean_norm(data, n)
@@ -81,15 +82,20 @@ class Inputs:
     """Nodes of the graph of the fit."""
     labels: np.ndarray
 
-    @property
+    @cached_property
     def A(self) -> sp.csr_array:
-        return self.graph.adjacency
+        return near(self.graph)
 
     @cached_property
     def relations(self) -> dict[str, Relation]:
-        """Who a node hears, by name; "two hops" only where it is affordable."""
-        found = [*self.graph.relations, two_hops(self.A)]
-        return {relation.name: relation for relation in found if relation is not None}
+        """Who a node hears, by name, as far as it is affordable."""
+        return heard_relations(self.graph)
+
+    def uniform_elsewhere(self, logs: np.ndarray) -> np.ndarray:
+        """log B [..., n, c] with the uniform belief for kinds of nodes that are not predicted."""
+        if self.graph.kinds is not None:
+            logs[..., ~self.graph.predicted, :] = -np.log(logs.shape[-1])
+        return logs
 
     @cached_property
     def own(self) -> Any:

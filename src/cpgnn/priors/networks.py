@@ -69,18 +69,21 @@ class Network:
 class Copies(nn.Module):
     """k + 1 networks with the same input; forward gives logits [k + 1, rows, c]."""
 
-    def __init__(self, width: int, c: int, copies: int, how: Descent) -> None:
+    def __init__(
+        self, width: int, c: int, copies: int, how: Descent, used: int | None = None
+    ) -> None:
+        """`used`: how many columns of the input hold anything; None: all."""
         super().__init__()
         self.how, self.copies = how, copies
         g, h = torch.Generator().manual_seed(how.seed), how.hidden
 
-        def glorot(rows: int, cols: int) -> Tensor:
-            return (torch.rand(rows, cols, generator=g) * 2 - 1) * (6 / (rows + cols)) ** 0.5
+        def glorot(rows: int, cols: int, used: int) -> Tensor:
+            return (torch.rand(rows, cols, generator=g) * 2 - 1) * (6 / (used + cols)) ** 0.5
 
         # The same start in every world: differences between worlds are then the labels'.
-        self.W = nn.Parameter(glorot(width, h).repeat(1, copies))
+        self.W = nn.Parameter(glorot(width, h, used or width).repeat(1, copies))
         self.b = nn.Parameter(torch.zeros(copies * h))
-        self.W_2 = nn.Parameter(glorot(h, c).repeat(copies, 1, 1))
+        self.W_2 = nn.Parameter(glorot(h, c, h).repeat(copies, 1, 1))
         self.b_2 = nn.Parameter(torch.zeros(copies, 1, c))
 
     @property
@@ -167,11 +170,18 @@ def descend(
             w.copy_(value_)
 
 
+def _used(X: Any) -> int:
+    """Columns that count for the size of the first weights: not most of them, if most are empty."""
+    width = int(X.shape[1])
+    filled = len(np.unique(X.indices)) if sp.issparse(X) else width
+    return filled if 2 * filled < width else width
+
+
 def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndarray]:
     """The network that knows all labels, and log B [k + 1, n, c] of every world's."""
     judge, N = Judge(worlds), len(worlds.train)
     inputs = operator(X, worlds.judged)
-    nets = Copies(X.shape[1], worlds.num_classes, worlds.num_worlds, how)
+    nets = Copies(X.shape[1], worlds.num_classes, worlds.num_worlds, how, _used(X))
     optimizer = Adam(nets.decayed, nets.free, lr=how.learning_rate, eps=EPSILON)
     optimizer.weight_decay = 2 * how.weight_decay
 

@@ -23,6 +23,7 @@ from scipy.special import log_softmax
 
 from cpgnn.blend import Blend, Hearing, Said
 from cpgnn.cross_fitting import Worlds
+from cpgnn.derived import relation_sets
 from cpgnn.engine.loop import Begin
 from cpgnn.engine.scores import validation_score
 from cpgnn.graph import Graph
@@ -161,14 +162,13 @@ def _prior_trial(member: Member, w: float, worlds: Worlds, score: Scoring) -> Tr
 
 
 def hearings(x: Inputs) -> list[tuple[Hearing, ...]]:
-    """The sets of relations that are tried."""
-    found: list[tuple[Hearing, ...]] = []
-    for gamma in GAMMAS:
-        near = tuple(Hearing(name, gamma) for name in x.relations if name != TWO_HOPS)
-        found.append(near)
-        if TWO_HOPS in x.relations and gamma > 0:
-            found.append((*near, Hearing(TWO_HOPS, gamma)))
-    return found
+    """The sets of relations that are tried: merged or apart, with and without those further off."""
+    return [
+        tuple(Hearing(name, gamma) for name in names)
+        for gamma in GAMMAS
+        for names in relation_sets(x.graph, x.relations)
+        if gamma > 0 or TWO_HOPS not in names
+    ]
 
 
 def _class_weight(graph: Graph, split: Split, settings: Settings) -> np.ndarray | None:

@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from cpgnn.cross_fitting import Worlds
+from cpgnn.derived import among_predicted, is_far
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.errors import must_be, wrong_value
 from cpgnn.priors.columns import spread_labels
@@ -47,14 +48,13 @@ from cpgnn.priors.members import (
 from cpgnn.priors.networks import Descent, fit_networks
 from cpgnn.priors.together import fit_together
 from cpgnn.priors.trees import Boosting, fit_trees
-from cpgnn.relations import TWO_HOPS
 
 MAX_LINK_NODES = 300_000
 """Beyond this the weights of LINK, 32 a node and world, outgrow the graph."""
 MAX_EPOCH = 250_000_000
 """Multiplications of X with the weights of all worlds, an epoch: what a network may cost."""
-MAX_TOGETHER_TWO_HOPS = 1_000_000
-"""Entries of "two hops" up to which `together` hears it too."""
+MAX_TOGETHER_FAR = 1_000_000
+"""Entries of "two hops" and the like up to which `together` hears it too."""
 NAMES = ("trees", "words", "mlp", "sgc", "ppr", "link", "together", "spread")
 GROUPS = {"smoothed": ("sgc", "ppr"), "trees": ("trees", "words")}
 """What is asked for by one name."""
@@ -105,6 +105,7 @@ def fit_members(
             begin(name, 1)
         start = time.process_time()
         prior, logs = make()
+        logs = x.uniform_elsewhere(logs)
         members.append(Member(prior, logs, time.process_time() - start))
     return members
 
@@ -158,9 +159,9 @@ def _network(x: Inputs, worlds: Worlds, name: str, reads: str, how: Descent) -> 
 
 def _together(x: Inputs, worlds: Worlds, how: Descent) -> Made:
     heard = [
-        relation
-        for name, relation in x.relations.items()
-        if name != TWO_HOPS or relation.matrix.nnz <= MAX_TOGETHER_TWO_HOPS
+        x.relations[name]
+        for name in among_predicted(x.graph, x.relations)
+        if not is_far(name) or x.relations[name].matrix.nnz <= MAX_TOGETHER_FAR
     ]
     made, logs = fit_together(x.own, [r.propagator(HALF) for r in heard], worlds, how)
     return TogetherPrior("together", tuple(r.name for r in heard), made), logs
