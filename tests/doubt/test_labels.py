@@ -96,3 +96,15 @@ def test_too_few_labels_to_hold_out_any():
     model.fit(graph.with_labels(labels, graph.class_names))
     with pytest.raises(InputError, match="at least four labels of two classes"):
         review_labels(model)
+
+
+def test_a_saved_model_keeps_what_it_said_out_of_fold(tmp_path):
+    graph = planted(0, n=120)
+    model = CPGNNClassifier(budget="fast").fit(graph)
+    nodes, P = out_of_fold(model)
+    model.save(tmp_path / "model")
+    again = CPGNNClassifier.load(tmp_path / "model", graph)
+    same, Q = out_of_fold(again)
+    np.testing.assert_array_equal(same, nodes)
+    np.testing.assert_allclose(Q, P, atol=1e-6)
+    assert review_labels(again)["id"].tolist() == review_labels(model)["id"].tolist()

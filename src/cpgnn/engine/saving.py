@@ -33,6 +33,7 @@ from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder
 from cpgnn.model import CPGNN, Architecture
+from cpgnn.selection.fitting import Honest
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
 
@@ -175,6 +176,9 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "scaler.std": classifier.scaler_.std,
         **{f"split.{part}": getattr(classifier.split_, part) for part in PARTS},
     }
+    honest = getattr(classifier, "honest_", None)
+    if honest is not None:
+        arrays |= {"honest.nodes": honest.nodes, "honest.logits": honest.logits}
     tensors = {name: torch.tensor(array) for name, array in arrays.items() if array is not None}
     if isinstance(model, CPGNN):
         for name, tensor in model.state_dict().items():
@@ -225,6 +229,8 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
     initial, rest = classifier.initial_compatibility_, dict(record.edge_frequency)
     classifier.edge_frequency_interval_ = EdgeFrequency(share, low, high, edges, initial, **rest)
     classifier.temperature_, classifier.calibration_ = record.temperature, arrays["calibration"]
+    if "honest.nodes" in arrays:  # earlier models kept none
+        classifier.honest_ = Honest(arrays["honest.nodes"], arrays["honest.logits"])
     classifier.self_trained_, classifier.evidence_ = record.self_trained, record.evidence
     classifier.class_shares_ = arrays.get("class_shares")  # models of 0.1 have none
     classifier.nodes_ = record.nodes
@@ -272,6 +278,9 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
         wanted, ranges = files.numbers(), ranges | files.positions()
         texts = set(files.texts())
     wanted |= dict.fromkeys(("compatibility", *FREQUENCIES), (c, c))
+    if "honest.nodes" in tensors:
+        ranges["honest.nodes"] = (-1, 0, n - 1)
+        wanted["honest.logits"] = (tensors["honest.nodes"].numel(), c)
     optional = {"initial_compatibility": (c, c), "class_shares": (c,)}
     wanted |= {name: size for name, size in optional.items() if name in tensors}
     if record.scaling == "standard":
