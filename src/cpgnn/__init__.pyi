@@ -22,6 +22,7 @@ from .evaluation.thresholds import Goal as Goal
 from .evaluation.thresholds import choose_threshold as choose_threshold
 from .evaluation.thresholds import threshold_scores as threshold_scores
 from .explanation.contributions import explain as explain
+from .explanation.contributions import explain_features as explain_features
 from .explanation.explanation import Explanation as Explanation
 from .graph import Graph as Graph
 from .homophily import compatibility_matrix as compatibility_matrix

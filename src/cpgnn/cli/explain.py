@@ -19,6 +19,14 @@ def explain(
     top: Annotated[
         int, typer.Option(min=1, help="Neighbours to show per node, as text or picture.")
     ] = 10,
+    features: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Columns to tell one by one per node; 5 for a single one.",
+            show_default=False,
+        ),
+    ] = None,
     format: Annotated[Literal["text", "json", "csv"], typer.Option(help="What to print.")] = "text",
     out: Annotated[
         Path | None, typer.Option(help="Write to a .json, .csv or .parquet file instead.")
@@ -64,9 +72,11 @@ def explain(
     for path in filter(None, (picture, neighbourhood)):
         check_picture(path, len(ids))
     opt.use_threads(threads)
+    if features is None:  # a few where they are read by a person
+        features = 5 if len(ids) == 1 and format == "text" and not out else 0
     graph = replace(fitted.graph, node_ids=fitted.graph.node_ids.astype(str))
     with waiting("explaining"):
-        made = explained(fitted.classifier, graph, ids)
+        made = explained(fitted.classifier, graph, ids, features=features)
     if picture:
         draw_explanation(made, picture, top)
     if neighbourhood:

@@ -65,6 +65,8 @@ def _print_node(to: Console, of: Explanation, i: int, top: int, also: str) -> No
     listed.add_section()
     _add(listed, total, 0.0, weighted)
     show(to, listed)
+    if of.features is not None:
+        to.print(Text(of.features.accuracy(i)))
 
 
 def _add(listed: Table, term: Term, longest: float, weighted: bool) -> None:

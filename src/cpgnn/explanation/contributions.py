@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +13,12 @@ from torch import Tensor
 from cpgnn.blend import Said
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
-from cpgnn.errors import wrong_value
+from cpgnn.errors import check_count, wrong_value
 from cpgnn.evaluation.calibration import softmax
 from cpgnn.explanation.blended import blend_terms
-from cpgnn.explanation.explanation import Explanation
+from cpgnn.explanation.explanation import PRIOR, Explanation
+from cpgnn.explanation.features import Features, Typical, features_of
+from cpgnn.explanation.pieces import Piece, blend_pieces, prior_pieces
 from cpgnn.explanation.walks import Walks, split_walks
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
@@ -24,7 +26,11 @@ from cpgnn.propagation import prior_belief
 
 
 def explain(
-    model: CPGNNClassifier | CPGNN, graph: Graph | None = None, nodes: Any = None
+    model: CPGNNClassifier | CPGNN,
+    graph: Graph | None = None,
+    nodes: Any = None,
+    *,
+    features: int = 0,
 ) -> Explanation:
     """The logits of `nodes` (ids; all nodes if None) as exact sums over prior and neighbours.
 
@@ -37,7 +43,11 @@ def explain(
     `model` is a fitted classifier, which knows its graph and scales features itself, or a bare
     `CPGNN` with the graph as it is fed to it: features already scaled. A bare model brings no
     `edge_frequency_`; it is then estimated from its predictions.
+
+    `features`: how many columns of each node are told one by one; 0, and nothing is taken apart
+    further than the priors.
     """
+    check_count("features", features, least=0)
     if isinstance(model, CPGNNClassifier):
         given = _fitted(model, graph)
     elif isinstance(model, CPGNN):
@@ -49,6 +59,9 @@ def explain(
     where = np.arange(len(ids)) if nodes is None else given.graph.positions(nodes)
     known = np.flatnonzero(np.isin(given.used_for, ["train", "val"]) & (given.labels >= 0))
     ends = given.graph.degrees @ enhanced_belief(given.probabilities, given.labels, known)
+    terms = _walked(given, where, ids) if given.said is None else _blended(given, where, ids)
+    if features:
+        terms["features"] = _features(given, terms, where, features)
     return Explanation(
         node_ids=ids[where],
         class_names=given.class_names,
@@ -60,8 +73,19 @@ def explain(
         edge_share=edge_share(ends, given.edge_frequency),
         weighted=given.graph.is_weighted,
         nothing_known=None if given.nothing_known is None else given.nothing_known[where],
-        **(_walked(given, where, ids) if given.said is None else _blended(given, where, ids)),
+        **terms,
     )
+
+
+def explain_features(
+    model: CPGNNClassifier | CPGNN, nodes: Any = None, *, graph: Graph | None = None, top: int = 5
+) -> Features:
+    """What the own parts of `nodes` (ids; all nodes if None) rest on, the `top` weightiest columns
+    of each and some more; see `Features`. The same as `explain(…, features=top).features`."""
+    check_count("top", top, least=1)
+    made = explain(model, graph, nodes, features=top).features
+    assert made is not None
+    return made
 
 
 def _walked(given: _Given, where: np.ndarray, ids: np.ndarray) -> dict[str, Any]:
@@ -107,6 +131,22 @@ def _blended(given: _Given, where: np.ndarray, ids: np.ndarray) -> dict[str, Any
     }
 
 
+def _features(given: _Given, terms: dict[str, Any], where: np.ndarray, top: int) -> Features:
+    said, fitted, labels, shape = given.said, given.fitted, given.train_labels, None
+    pieces: Iterable[dict[str, list[Piece]]]
+    if said is None:
+        assert given.network is not None
+        parts = {PRIOR: terms["prior"]}
+        made = prior_pieces(given.network, given.graph, where, terms["prior"])
+        pieces = ({PRIOR: one} for one in made)
+    else:
+        parts = terms["parts"]
+        pieces = blend_pieces(said, where, given.fitted_ids)
+        shape = said.inputs.columns if any(p.name == "trees" for p in said.blend.priors) else None
+    typical = Typical(given.raw, given.class_names, fitted, labels, shape)
+    return features_of(pieces, parts, typical, where, top)
+
+
 def edge_share(ends: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Of all edges, the share that leads to each class: the s with s F = s, a mean of F's rows.
 
@@ -140,8 +180,14 @@ class _Given:
     used_for: np.ndarray
     """"train", "val", "test" or ""."""
     edge_frequency: np.ndarray
+    raw: Graph
+    """With features as the user gave them."""
     nothing_known: np.ndarray | None = None
     said: Said | None = None
+    fitted: Graph | None = None
+    """The graph of the fit, and the labels that trained the model, -1 elsewhere."""
+    train_labels: np.ndarray | None = None
+    fitted_ids: Any = None
 
 
 def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
@@ -154,6 +200,11 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
     if graph.fingerprint() == model.nodes_:  # the nodes of the fit
         split = model.split_
         used_for[split.train], used_for[split.val], used_for[split.test] = "train", "val", "test"
+    fitted: Graph | None = getattr(model, "graph_", None)
+    train_labels = None
+    if fitted is not None:
+        train_labels = np.full(fitted.num_nodes, -1)
+        train_labels[model.split_.train] = fitted.labels[model.split_.train]
     return _Given(
         model.model_ if isinstance(model.model_, CPGNN) else None,
         prediction.scaled,
@@ -163,8 +214,12 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
         own[graph.labels],
         used_for,
         model.edge_frequency_,
+        graph,
         prediction.nothing_known,
         prediction.said,
+        fitted,
+        train_labels,
+        getattr(model, "node_ids_", None),
     )
 
 
@@ -176,7 +231,7 @@ def _bare(network: CPGNN, graph: Graph | None) -> _Given:
     names = tuple(str(name) for name in graph.class_names)
     unknown = np.full(graph.num_nodes, "", dtype=object)
     F = edge_frequency(graph.adjacency, P)
-    return _Given(network, graph, names, logits, P, graph.labels, unknown, F)
+    return _Given(network, graph, names, logits, P, graph.labels, unknown, F, graph)
 
 
 def _walks(network: CPGNN, graph: Graph, where: np.ndarray) -> Walks:

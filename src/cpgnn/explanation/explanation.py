@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.arrays import Matrix
 from cpgnn.engine.records import plain
+from cpgnn.explanation.features import Features
 from cpgnn.explanation.sentences import sentences
 from cpgnn.explanation.terms import terms
 from cpgnn.io import atomic_write, write_table
@@ -78,6 +79,8 @@ class Explanation:
     """Of a blend: how each neighbour is heard, "edges" or "two hops", say; [m]."""
     far: np.ndarray | None = None
     """Of a blend: what nodes two hops away say, where they are too many to be listed, [s, c]."""
+    features: Features | None = None
+    """What `prior` rests on, column by column, where that was asked for."""
     favoured: int | None = None
     """The class that terms speak for or against, where it is not the most probable one."""
 
@@ -150,12 +153,31 @@ class Explanation:
         Columns: node, term ("prior", "neighbour", "returning", "two hops"), neighbour, weight,
         looks_like (these three for neighbours only), class, contribution. A blend's own part has a
         row for each prior, "prior: trees", and neighbours two hops away are "neighbour: two hops".
+        Where `features` were asked for, that row becomes one for each column, with more about it:
+        source, column, value, typical and error (see `Feature`).
         """
+        if self.features is None:
+            return self._frame(self._own())
+        own = self.features.to_frame()
+        part = own.pop("part")
+        own.insert(1, "term", PRIOR if self.parts is None else f"{PRIOR}: " + part)
+        rest = self._frame({})
+        columns = [*rest.columns, *own.columns.difference(rest.columns, sort=False)]
+        frames = [frame.reindex(columns=columns) for frame in (own, rest)]
+        made = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+        place = pd.Index(as_text(self.node_ids)).drop_duplicates().get_indexer(made["node"])
+        return made.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
+
+    def _own(self) -> dict[str, np.ndarray]:
+        """The own part by the names of its terms."""
+        if self.parts is None:
+            return {PRIOR: self.prior}
+        return {f"{PRIOR}: {name}": part for name, part in self.parts.items()}
+
+    def _frame(self, own: dict[str, np.ndarray]) -> pd.DataFrame:
+        """`own` and all terms of others."""
         c, everyone = len(self.class_names), np.arange(len(self))
         nobody, through = np.full(len(self), -1), np.arange(len(self.neighbours))
-        own = {PRIOR: self.prior}
-        if self.parts is not None:
-            own = {f"{PRIOR}: {name}": part for name, part in self.parts.items()}
         blocks: list[tuple[np.ndarray, Any, np.ndarray, np.ndarray]]
         blocks = [(everyone, name, nobody, part) for name, part in own.items()]
         blocks.append((self.owner, self._kinds(), through, self.contributions))
@@ -218,6 +240,8 @@ class Explanation:
             found["parts"] = {name: part[i].tolist() for name, part in self.parts.items()}
         if self.far is not None:
             found["two_hops"] = self.far[i].tolist()
+        if self.features is not None:
+            found |= self.features.to_dict(i)
         return found
 
     def _node(self, i: int, name: str) -> dict[str, Any]:

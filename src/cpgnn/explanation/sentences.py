@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import softmax
 
+from cpgnn.explanation.wording import because
 from cpgnn.formatting import edges_lead, signed
 from cpgnn.formatting import whole_percent as percent
 from cpgnn.relations import TWO_HOPS
@@ -90,7 +91,8 @@ def _prior(of: Explanation, i: int, best: int) -> str:
     text = f"By itself it looks like *{names[like]}*{share}"
     if like != best:
         text += f": without its neighbours it would not be *{names[best]}*"
-    return f"{text}.{_PRIORS.get(of.prior_kind, '')}{_parts(of, i)}"
+    told = f"{text}.{_PRIORS.get(of.prior_kind, '')}{_parts(of, i)}"
+    return f"{told} {because(of, i, like == best)}".rstrip()
 
 
 def _parts(of: Explanation, i: int) -> str:

@@ -9,12 +9,14 @@ import numpy as np
 
 from cpgnn.engine.text import count
 from cpgnn.explanation.sentences import PARTS
+from cpgnn.explanation.wording import entry, weightiest
 from cpgnn.relations import EDGES
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
 
 OWN, ECHO = "its own prior", "its own prior, echoed back"
+REST = "own: everything else"
 FAR = "all nodes two hops away"
 
 
@@ -34,15 +36,7 @@ class Term:
 def terms(of: Explanation, i: int, top: int) -> list[Term]:
     """Prior, the `top` weightiest neighbours, the other ones together, the echo; they add up."""
     names = (*of.class_names, "")
-    own = {OWN: of.prior}
-    if of.parts is not None:
-        own = {f"own: {PARTS.get(name, name)}": part for name, part in of.parts.items()}
-    listed = [
-        Term(name, float(of.margin(part[i], i)), "prior", names[int(part[i].argmax())])
-        for name, part in own.items()
-    ]
-    if of.parts is not None:
-        listed.sort(key=lambda term: -abs(term.margin))
+    listed = _own(of, i)
     first = of.of(i).start
     margins = of.margin(of.contributions[of.of(i)], i)
     order = np.argsort(-np.abs(margins), kind="stable")
@@ -60,6 +54,26 @@ def terms(of: Explanation, i: int, top: int) -> list[Term]:
     if of.num_layers > 1:
         listed.append(Term(ECHO, float(of.margin(of.returning[i], i)), "returning"))
     return listed
+
+
+def _own(of: Explanation, i: int) -> list[Term]:
+    """The own part: of a blend, prior by prior; column by column where that was asked for."""
+    if of.features is not None:
+        best = int(of.predicted[i])
+        columns = [
+            Term(entry(feature, best, of.features.sparse), margin, "prior")
+            for feature, margin in weightiest(of, i)
+        ]
+        rest = float(of.margin(of.prior[i], i)) - sum(term.margin for term in columns)
+        return [*columns, Term(REST if columns else OWN, rest, "prior")]
+    own = {OWN: of.prior}
+    if of.parts is not None:
+        own = {f"own: {PARTS.get(name, name)}": part for name, part in of.parts.items()}
+    listed = [
+        Term(name, float(of.margin(part[i], i)), "prior", of.class_names[int(part[i].argmax())])
+        for name, part in own.items()
+    ]
+    return listed if of.parts is None else sorted(listed, key=lambda term: -abs(term.margin))
 
 
 def others(number: int) -> str:

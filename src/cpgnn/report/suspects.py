@@ -13,6 +13,7 @@ from cpgnn.errors import InputError
 from cpgnn.explanation.contributions import explain
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.sentences import sentences
+from cpgnn.explanation.wording import because
 from cpgnn.formatting import quoted
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from cpgnn.run.run import Run
 
 LISTED = 8
+COLUMNS = 2
+"""Columns that are told of a node in a list."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ def extremes(run: Run) -> Extremes:
         order = among[np.argsort(-P[among].max(axis=1), kind="stable")]
         half = min(LISTED, len(order) // 2)
         sure, unsure = order[:half], order[len(order) - half :][::-1]
-        first, second = (_listed(run, nodes) for nodes in (sure, unsure))
+        first = _listed(run, sure, why=_columns(run, sure))
+        second = _listed(run, unsure)
         caption = "Least certain: look at these yourself"
         positions = np.concatenate([sure, unsure])
         return Extremes(f"Among {where}.", first, "Most certain", second, caption, positions)
@@ -123,12 +127,25 @@ def _listed(
 
 def _reasons(run: Run, nodes: np.ndarray, target: int) -> list[str] | None:
     """Why these nodes might be of the class `target`, whether or not it is the most probable."""
-    try:
-        made = explain(run.classifier, None, run.graph.node_ids.to_numpy()[nodes])
-    except InputError:  # too many walks come back to them
+    made = _explained(run, nodes)
+    if made is None:
         return None
     made = made.in_favour_of(target)
     return [reasons(made, i) for i in range(len(made))]
+
+
+def _columns(run: Run, nodes: np.ndarray) -> list[str] | None:
+    """What of these nodes' own speaks for their class, in a sentence each."""
+    made = _explained(run, nodes)
+    return None if made is None else [because(made, i) for i in range(len(made))]
+
+
+def _explained(run: Run, nodes: np.ndarray) -> Explanation | None:
+    ids = run.graph.node_ids.to_numpy()[nodes]
+    try:
+        return explain(run.classifier, None, ids, features=COLUMNS)
+    except InputError:  # too many walks come back to them
+        return None
 
 
 def reasons(of: Explanation, i: int) -> str:

@@ -1,0 +1,121 @@
+"""Columns in words: "*refunds* is 14 (typical of *fraudster*: 12; +1.20)"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpgnn.explanation.pieces import AROUND, LABELS, NEIGHBOURS, OWN, PLACE, SHAPE, TOGETHER
+from cpgnn.formatting import shortened, signed
+from cpgnn.formatting import whole_percent as percent
+
+if TYPE_CHECKING:
+    from cpgnn.explanation.explanation import Explanation
+    from cpgnn.explanation.features import Feature
+
+MOST = 3
+"""Columns in a sentence."""
+LEAST = 0.1
+"""Columns that say less than this share of the weightiest are not worth a clause."""
+SHAPES = {
+    "degree": "its number of neighbours",
+    "degree, mean of neighbours": "that of a neighbour, on average,",
+    "degree, largest of neighbours": "the largest number of neighbours of a neighbour",
+    "degree, smallest of neighbours": "the smallest number of neighbours of a neighbour",
+    "core number": "its core number",
+    "PageRank": "its PageRank, in multiples of the mean,",
+    "triangles": "the share of its neighbours that know each other",
+}
+WHOLE = {
+    OWN: "its columns together",
+    AROUND: "what is around it",
+    PLACE: "its place in the graph",
+    LABELS: "the labels around it",
+}
+PLURAL = (OWN, LABELS)
+HEADS = {
+    OWN: "own",
+    AROUND: "around it",
+    SHAPE: "shape of the graph",
+    NEIGHBOURS: "list of neighbours",
+}
+
+
+def weightiest(of: Explanation, i: int) -> list[tuple[Feature, float]]:
+    """The columns of the i-th node that say most for its class or against it, with how much."""
+    if of.features is None:
+        return []
+    found = [(one, float(of.margin(one.contribution, i))) for one in of.features.merged(i)]
+    return sorted(found, key=lambda pair: -abs(pair[1]))[: of.features.top]
+
+
+def because(of: Explanation, i: int, agrees: bool = True) -> str:
+    """A sentence on the weightiest columns; agrees: the own part speaks for the node's class."""
+    found = weightiest(of, i)[:MOST]
+    if not found or not found[0][1]:
+        return ""
+    assert of.features is not None
+    found = [pair for pair in found if abs(pair[1]) >= LEAST * abs(found[0][1])]
+    best = int(of.predicted[i])
+    name, sparse = of.class_names[best], of.features.sparse
+
+    def told(sign: int) -> str:
+        some = [(one, margin) for one, margin in found if sign * margin > 0]
+        joined = [(one.column, margin) for one, margin in some if one.source == NEIGHBOURS]
+        texts = [_clause(o, best, name, sparse, m) for o, m in some if o.source != NEIGHBOURS]
+        if joined:
+            size = signed(sum(margin for _, margin in joined))
+            who = _and([f"*{shortened(column)}*" for column, _ in joined])
+            texts.append(
+                f"{who} {'is' if len(joined) == 1 else 'are'} among its neighbours ({size})"
+            )
+        return _and(texts)
+
+    for_it, against = told(1), told(-1)
+    if not for_it:
+        return f"Against *{name}*: {against}."
+    start = "Mostly because" if agrees else f"For *{name}*:"
+    return f"{start} {for_it}" + (f"; against it: {against}." if against else ".")
+
+
+def _and(texts: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+
+
+def _clause(one: Feature, best: int, name: str, sparse: bool, margin: float) -> str:
+    """What the column is, what it typically is, and how much it says."""
+    usual, size = one.typical[best], signed(margin)
+    if one.column == TOGETHER:
+        says = "say so " if one.source in PLURAL else "says so "
+        return f"{WHOLE[one.source]} {says if margin > 0 else ''}({size})"
+    column = f"*{shortened(one.column)}*"
+    if one.source == OWN and sparse and not np.isnan(one.value):
+        have = "" if np.isnan(usual) else f"{percent(usual)} of *{name}* have it; "
+        return f"it {'has' if one.value else 'lacks'} {column} ({have}{size})"
+    value = "missing" if np.isnan(one.value) else _number(one.value)
+    typical = "" if np.isnan(usual) else f"typical of *{name}*: {_number(usual)}; "
+    if one.source == SHAPE:
+        return f"{SHAPES[one.column]} is {value} ({typical}{size})"
+    around = " of its neighbours" if one.source == AROUND else ""
+    average = ", on average," if around else ""
+    if np.isnan(one.value) and np.isnan(usual):
+        return f"{column}{around} ({size})"
+    return f"{column}{around}{average} is {value} ({typical}{size})"
+
+
+def entry(one: Feature, best: int, sparse: bool) -> str:
+    """The same for a table: "own: refunds = 14 (typical: 12)"."""
+    if one.column == TOGETHER:
+        return WHOLE[one.source]
+    value = "" if np.isnan(one.value) else f" = {_number(one.value)}"
+    usual = one.typical[best]
+    typical = "" if np.isnan(usual) else f" (typical: {_number(usual)})"
+    if typical and sparse and one.source == OWN:
+        typical = f" ({percent(usual)} have it)"
+    return f"{HEADS[one.source]}: {shortened(one.column)}{value}{typical}"
+
+
+def _number(value: float) -> str:
+    """ "14", "0.31", "1,250"."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,0 +1,172 @@
+"""Own parts down to the column: sums, the column that decides, values as the user gave them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+
+from cpgnn import CPGNNClassifier, Graph, explain, explain_features
+from cpgnn.explanation.terms import terms
+from toys import planted, random_model, toy
+
+NAMES = ("age", "volume", "hours", "refunds")
+
+
+def decided(n: int = 240, *, wide: int = 0, sparse: bool = False) -> Graph:
+    """Two classes; `refunds` alone tells them apart, edges and all other columns tell nothing."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 4 + wide)).astype(np.float32)
+    if sparse:
+        X = (rng.random(X.shape) < 0.2).astype(np.float32)
+        X[:, 3] = y
+    else:
+        X[:, 3] = 10 + 4 * y + rng.normal(size=n)
+    pairs = np.sort(rng.integers(0, n, (2, 2 * n)), axis=0)
+    u, v = np.unique(pairs[:, pairs[0] != pairs[1]], axis=1)
+    names = [*NAMES, *(f"word {i}" for i in range(wide))]
+    return Graph.from_edges(
+        u,
+        v,
+        num_nodes=n,
+        features=sp.csr_array(X) if sparse else X,
+        labels=np.where(rng.random(n) < 0.7, y, -1),
+        class_names=["honest", "fraudster"],
+        feature_names=names,
+    )
+
+
+def check_sums(made):
+    """The rows of every part sum to it, but for the stated error; and that is small."""
+    features = made.features
+    parts = {"prior": made.prior} if made.parts is None else made.parts
+    for i, rows in enumerate(features.rows):
+        assert {row.part for row in rows} <= set(parts)
+        for name, part in parts.items():
+            total = sum(row.contribution for row in rows if row.part == name)
+            assert np.abs(total - part[i]).max() <= features.error[i] + 1e-9
+    assert features.error.max() < 1e-4
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A default blend for each sort of input."""
+    graphs = {
+        "numbers": decided(),
+        "words": decided(wide=150, sparse=True),
+        "nothing": planted(0, 150, num_features=None),
+    }
+    return {kind: CPGNNClassifier(budget="fast").fit(graph) for kind, graph in graphs.items()}
+
+
+@pytest.mark.parametrize("kind", ["numbers", "words", "nothing"])
+def test_columns_of_a_blend_sum_to_every_part(fitted, kind):
+    model = fitted[kind]
+    made = explain(model, nodes=[0, 5, 77, 149], features=3)
+    check_sums(made)
+    total = made.to_frame().groupby(["node", "class"], sort=False)["contribution"].sum()
+    np.testing.assert_allclose(total.to_numpy().reshape(4, -1), made.logits, atol=1e-3)
+    json.dumps(made.to_dict(), allow_nan=False)
+    for i in range(4):
+        listed = terms(made, i, 2)
+        best, second = made.predicted[i], made.runner_up[i]
+        margin = made.logits[i, best] - made.logits[i, second]
+        assert sum(term.margin for term in listed) == pytest.approx(margin, abs=1e-4)
+        assert sum(term.kind == "prior" for term in listed) <= 4
+
+
+@pytest.mark.parametrize("kind", ["numbers", "words"])
+def test_a_column_that_decides_alone_comes_first(fitted, kind):
+    model = fitted[kind]
+    sure = np.argsort(-model.predict_proba().max(axis=1))[:10]
+    made = explain(model, nodes=sure, features=2)
+    for i in range(10):
+        columns = made.features.merged(i)
+        first = max(columns, key=lambda one: abs(made.margin(one.contribution, i)))
+        assert (first.source, first.column) == ("own", "refunds")
+        assert made.margin(first.contribution, i) > 0
+
+
+def test_every_prior_of_a_blend_is_taken_apart(fitted):
+    parts = {name for model in fitted.values() for name in model.model_.weights}
+    assert {"trees", "words", "mlp", "together", "ppr", "sgc", "link", "spread"} <= parts
+
+
+@pytest.mark.parametrize("num_features", [None, 4])
+@pytest.mark.parametrize("num_layers", [0, 2])
+@pytest.mark.parametrize("prior", ["mlp", "cheby", "link"])
+def test_columns_of_the_papers_priors_sum_to_the_prior_term(prior, num_layers, num_features):
+    graph = toy(4, n=12, num_features=num_features, weighted=True).graph
+    made = explain(random_model(graph, prior=prior, num_layers=num_layers), graph, features=2)
+    check_sums(made)
+    sources = {row.source for rows in made.features.rows for row in rows}
+    assert ("neighbours" in sources) == (prior == "link")
+    assert ("neighbourhood" in sources) == (prior == "cheby")
+
+
+def test_an_estimator_of_the_callers_own_is_sampled():
+    graph = decided()
+    model = CPGNNClassifier(LogisticRegression()).fit(graph)
+    made = explain_features(model, [3, 4], top=4)
+    rows = [row for row in made.rows[0] if row.part == "LogisticRegression"]
+    assert {row.column for row in rows if row.source == "own"} == set(NAMES)
+    first = max(made.merged(0), key=lambda row: np.ptp(row.contribution))
+    assert first.column == "refunds"
+    assert 0 < first.error < 0.2 * np.ptp(first.contribution)
+    assert made.error.max() < 1e-6
+    assert "sampled" in made.accuracy(0)
+
+
+def test_values_are_the_users_own_and_typical_ones_of_training_nodes(fitted):
+    model = fitted["numbers"]
+    graph, train = model.graph_, model.split_.train
+    made = explain_features(model, [7], top=4)
+    [own] = [one for one in made.merged(0) if (one.source, one.column) == ("own", "refunds")]
+    assert own.value == graph.features[7, 3]
+    of = graph.features[train, 3]
+    medians = [np.median(of[graph.labels[train] == k]) for k in range(2)]
+    np.testing.assert_allclose(own.typical, medians, rtol=1e-6)
+    around = [one for one in made.merged(0) if one.source == "neighbourhood"]
+    near = graph.adjacency[[7]].indices
+    for one in around:
+        mean = graph.features[near, NAMES.index(one.column)].mean()
+        assert one.value == pytest.approx(mean, rel=1e-4)
+
+
+def test_sparse_columns_say_how_many_have_them(fitted):
+    model = fitted["words"]
+    graph, train = model.graph_, model.split_.train
+    node = int(np.flatnonzero(graph.features.toarray()[:, 3])[0])
+    made = explain(model, nodes=[node], features=3)
+    [own] = [one for one in made.features.merged(0) if one.column == "refunds"
+             and one.source == "own"]  # fmt: skip
+    has = graph.features.toarray()[train, 3] != 0
+    shares = [has[graph.labels[train] == k].mean() for k in range(2)]
+    np.testing.assert_allclose(own.typical, shares)
+    assert "it has *refunds*" in made.words(0)
+
+
+def test_words_name_the_column_its_value_and_what_is_typical(fitted):
+    model = fitted["numbers"]
+    node = int(model.predict_proba()[:, 1].argmax())
+    value = f"{model.graph_.features[node, 3]:.3g}"
+    told = explain(model, nodes=[node], features=2).words(0)
+    assert f"Mostly because *refunds* is {value} (typical of *fraudster*: 1" in told
+    without = explain(model, nodes=[node])
+    assert "refunds" not in without.words(0)
+    assert without.features is None
+
+
+def test_a_later_graph_has_no_fit_to_compare_with_unless_it_is_known(fitted, tmp_path):
+    model, later = fitted["numbers"], decided(60)
+    model.save(tmp_path / "model")
+    bare = CPGNNClassifier.load(tmp_path / "model")
+    made = explain(bare, later, [3], features=2)
+    check_sums(made)
+    assert np.isnan(made.features.merged(0)[0].typical).all()
+    known = explain(model, later, [3], features=2).features
+    assert not np.isnan(next(r for r in known.merged(0) if r.column == "refunds").typical).any()
