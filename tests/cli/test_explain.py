@@ -98,6 +98,30 @@ def test_json_csv_and_parquet_agree_with_predictions(cpgnn, run, files):
     )
 
 
+def test_columns_are_told_for_one_node_or_where_asked_for(cpgnn, run):
+    done = cpgnn("explain", "run", "041")
+    assert done.code == 0, done.err
+    made = explain(load_run(run).classifier, nodes=["041"], features=5)
+    told = made.words(0).replace("*", "")
+    assert " ".join(told.split()) in " ".join(done.out.split())
+    assert "own: x" in done.out
+    assert "add up to its own part with an error of" in done.out
+    assert "own: x" not in cpgnn("explain", "run", "041", "--features", "0").out
+    assert "own: x" not in cpgnn("explain", "run", "041", "003").out
+    assert cpgnn("explain", "run", "041", "--picture", "why.svg").code == 0
+    assert "own: x" in (run.parent / "why.svg").read_text()
+    node = json.loads(cpgnn("explain", "run", "041", "--format", "json", "--features", "2").out)
+    [node] = node["nodes"]
+    total = np.sum([row["contribution"] for row in node["features"]], axis=0)
+    np.testing.assert_allclose(total, node["prior"], atol=node["features_error"] + 1e-9)
+    printed = cpgnn("explain", "run", "041", "--format", "csv", "--features", "2").out
+    frame = pd.read_csv(io.StringIO(printed))
+    given = json.loads(cpgnn("explain", "run", "041", "--format", "json").out)["classes"]
+    total = frame.groupby("class")["contribution"].sum()
+    np.testing.assert_allclose(total[given], node["logits"], rtol=1e-4, atol=1e-4)
+    assert {"source", "column", "value", "typical", "error"} <= set(frame.columns)
+
+
 def test_many_nodes_from_a_file_and_a_picture(cpgnn, run, files):
     done = cpgnn("explain", "run", "--nodes-file", "run/review.csv", "--out", "why.csv")
     assert done.code == 0, done.err

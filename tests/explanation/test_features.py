@@ -60,7 +60,7 @@ def fitted():
         "words": decided(wide=150, sparse=True),
         "nothing": planted(0, 150, num_features=None),
     }
-    return {kind: CPGNNClassifier(budget="fast").fit(graph) for kind, graph in graphs.items()}
+    return {kind: CPGNNClassifier().fit(graph) for kind, graph in graphs.items()}
 
 
 @pytest.mark.parametrize("kind", ["numbers", "words", "nothing"])

@@ -47,6 +47,7 @@ def test_suspects_are_the_most_probable_ones_without_a_label(rare, tmp_path):
     for node, v in zip(made.first, wanted, strict=True):
         assert node.flagged == (p[v] >= rare.flag.value)
         assert "*fraud*" in node.why
+        assert "*feature " in node.why
     flagged = int((p[free] >= rare.flag.value).sum())
     assert f"{flagged:,} {'is' if flagged == 1 else 'are'} flagged" in made.among
     gaps = [abs(node.probability - rare.flag.value) for node in made.second]

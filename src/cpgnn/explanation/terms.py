@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 OWN, ECHO = "its own prior", "its own prior, echoed back"
 REST = "own: everything else"
+NOTHING = 1e-5
+"""Below it, what is left of the own part is rounding."""
 FAR = "all nodes two hops away"
 
 
@@ -65,6 +67,8 @@ def _own(of: Explanation, i: int) -> list[Term]:
             for feature, margin in weightiest(of, i)
         ]
         rest = float(of.margin(of.prior[i], i)) - sum(term.margin for term in columns)
+        if columns and abs(rest) < NOTHING:
+            return columns
         return [*columns, Term(REST if columns else OWN, rest, "prior")]
     own = {OWN: of.prior}
     if of.parts is not None:
