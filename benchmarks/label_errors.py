@@ -31,7 +31,7 @@ from cpgnn.doubt.labels import review_labels
 from cpgnn.reference import gaussian_reference
 from measuring import RESULTS
 
-SIZES, GRAPHS, WRONG, LABELLED = (600,) * 5, 10, 0.05, 0.3
+SIZES, GRAPHS, WRONG, LABELLED = (600,) * 5, 5, 0.05, 0.3
 STRENGTHS = (0.0, 1.0, 2.0, 4.0, 8.0)
 
 
