@@ -32,6 +32,8 @@ from cpgnn.training import initial_source
 if TYPE_CHECKING:
     from cpgnn.demo import Demo
 
+MOST_RELATIONS = 4
+"""Relations whose matrices are printed, the weightiest first."""
 WIDEST = 12
 """Matrices of more classes than this are left to their files."""
 WIDEST_INTERVALS = 7
@@ -118,6 +120,10 @@ def print_run(run: Run, out: Path) -> None:
     if len(names) <= WIDEST:
         made, weighted = classifier.edge_frequency_interval_, run.graph.is_weighted
         print_edge_frequency(to, made, names, weighted)
+        for name, frequency in list(run.relations.items())[:MOST_RELATIONS]:
+            share = classifier.evidence_.get(name, 0.0)
+            title = f"{name} ({percent(share, 0)} of the evidence), in percent"
+            show(to, share_table(title, frequency.share, names))
     for note in worth_knowing(run):
         to.print(note)
     to.print(Text(f"Written to {out}: predictions, matrices, metrics, model."))

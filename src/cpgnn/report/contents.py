@@ -42,6 +42,8 @@ class Contents:
     true_matrix: Grid | None
     propagated: tuple[Grid, ...]
     """The doubly stochastic matrices: learned, and the estimate it started from."""
+    relations: tuple[Grid, ...]
+    """One for each relation, the weightiest first; none if there is only one."""
     confusion: Grid | None
     charts: tuple[Chart, ...]
     tried: Tried | None
@@ -56,6 +58,10 @@ class Contents:
     nodes: Extremes
     data: dict[str, Any]
     """What the search box searches."""
+
+
+MOST_RELATIONS = 8
+"""Relations whose matrices are drawn."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,7 @@ def gather(run: Run, name: str) -> Contents:
         ),
         true_matrix=true,
         propagated=tuple(propagated),
+        relations=_relations(run),
         confusion=confusion,
         charts=learning_charts(
             run.history, run.kept, classifier.settings_.select_by.replace("_", " ")
@@ -120,6 +127,15 @@ def gather(run: Run, name: str) -> Contents:
             "nodes": node_data(classifier, P, listed.positions),
         },
     )
+
+
+def _relations(run: Run) -> tuple[Grid, ...]:
+    evidence, grids = run.classifier.evidence_, []
+    for name, F in list(run.relations.items())[:MOST_RELATIONS]:
+        share = evidence.get(name, 0.0)
+        carries = f"{percent(share, 0)} of the evidence" if share else "not heard by the model"
+        grids.append(share_grid(f"{name}: {carries}", F, tuple(run.class_names)))
+    return tuple(grids)
 
 
 def _set_sizes(run: Run) -> tuple[tuple[int, int, float], ...]:

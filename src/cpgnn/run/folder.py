@@ -18,6 +18,7 @@ from cpgnn.engine.saving import MODEL_FILES
 from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.conformal import Per
+from cpgnn.evaluation.relation_frequencies import relation_table
 from cpgnn.evaluation.thresholds import Flag, Goal
 from cpgnn.graph import Graph
 from cpgnn.io import (
@@ -285,6 +286,9 @@ def _write(run: Run, folder: Path, options: dict[str, Any], *, safe: bool) -> No
         ("edge_frequency_intervals.csv", classifier.edge_frequency_interval_.table(names)),
     ):
         write_table(folder / name, made, spreadsheet_safe=safe)
+    if run.relations:
+        made = relation_table(run.relations, classifier.evidence_, names)
+        write_table(folder / "relations.csv", made, spreadsheet_safe=safe)
     write_table(folder / HISTORY, run.history)
     (folder / METRICS).write_text(json_text(summary(run)), encoding="utf-8")
     config = {

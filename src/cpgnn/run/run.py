@@ -15,8 +15,10 @@ from cpgnn.engine.text import count
 from cpgnn.errors import Message, advise, must_be
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.conformal import PredictionSets, Promise
+from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.evaluation.metrics import Evaluation
 from cpgnn.evaluation.prediction import Prediction
+from cpgnn.evaluation.relation_frequencies import relation_frequencies, strongest_first
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.verdict import Verdict, judge
 from cpgnn.evaluation.without_graph import WithoutGraph
@@ -87,6 +89,15 @@ class Run:
     def sets(self) -> PredictionSets | None:
         """The classes that remain for every node of the fitted graph; None if not asked for."""
         return None if self.promise is None else self.classifier.sets(self.promise)
+
+    @cached_property
+    def relations(self) -> dict[str, EdgeFrequency]:
+        """Who connects with whom by each relation, the weightiest first; none if there is one."""
+        if not self.has_graph:
+            return {}
+        P, split = self.prediction.probabilities, self.classifier.split_
+        found = relation_frequencies(self.graph, split, P)
+        return dict(strongest_first(found, self.classifier.evidence_))
 
     @property
     def verdict(self) -> Verdict:
