@@ -76,6 +76,7 @@ fuzz: setup-dev
 	nice -n 19 $(BIN)/python benchmarks/fuzz/fuzz.py --inputs 100000
 	CPGNN_EVERY_STEP=benchmarks/results/steps.jsonl $(BIN)/python -m pytest -q \
 		tests/run/test_every_step.py
+	$(BIN)/python benchmarks/fuzz/summary.py
 
 docs: setup-dev
 	$(BIN)/mkdocs build --strict

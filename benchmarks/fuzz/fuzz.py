@@ -3,7 +3,7 @@
     python benchmarks/fuzz/fuzz.py --inputs 100000          # goes on where it was stopped
     python benchmarks/fuzz/fuzz.py --only npz --batch 7     # one batch again
 
-Inputs come in batches of 500. A batch runs in a process of its own, which dies when one input
+Inputs come in batches of 1,000. A batch runs in a process of its own, which dies when one input
 takes 10 s of processor time or when the process wants 2 GB more than it has after its imports. An
 input whose answer is of a new kind (its message without names and numbers) joins the corpus of its
 batch, so that later inputs go on from there. A batch is a function of its number: whatever is
@@ -32,7 +32,7 @@ from typing import Any
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "fuzz.jsonl"
 FAILING = HERE.parents[1] / "build" / "fuzz"
-BATCH, SECONDS, GROWTH = 500, 10, 2 << 30
+BATCH, SECONDS, GROWTH = 1000, 10, 2 << 30
 NAMES = (
     "edges",
     "labels",

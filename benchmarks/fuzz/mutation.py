@@ -56,7 +56,7 @@ VALUES: tuple[Any, ...] = (
     *("", "a", "b", "1", "x" * 3000, "\x1b", "\ud800", [], {}, [[]], [None], {"a": 1}, [1, 2, 3]),
     *([[1.0, 0.0], [0.0, 1.0]], "none", "sym", "mlp", "standard", -(2**70), 1e-320),
 )
-LARGEST = 4 << 20
+LARGEST = 1 << 20
 """Bytes that a repetition may add."""
 Mutator = Callable[[random.Random, bytes], bytes]
 

@@ -21,7 +21,7 @@ from cpgnn.run.manifest import verify_run
 from cpgnn.run.predictions import run_predictions
 from faults import fail_at, killed_at, stepping
 
-SAVED = Path(__file__).parent.parent / "fixtures" / "v0.1" / "runs" / "mlp2"
+SAVED = Path(__file__).parent.parent / "fixtures" / "v0.1" / "runs"
 COUNTS = os.environ.get("CPGNN_EVERY_STEP")
 """A file for the counts; with it, all steps of `fit` are tried and not a part of them."""
 
@@ -32,9 +32,9 @@ def count(command, what, number):
             file.write(json.dumps({"command": command, what: number, "lost": 0}) + "\n")
 
 
-@pytest.fixture(scope="module")
-def run():
-    made = load_run(SAVED)
+@pytest.fixture(scope="module", params=["mlp2", "flagged-mixed"] if COUNTS else ["mlp2"])
+def run(request):
+    made = load_run(SAVED / request.param)
     run_predictions(made)
     return made
 
