@@ -74,6 +74,7 @@ audit: setup-dev
 # Every reader against 100,000 files that are almost right; goes on where it was stopped.
 fuzz: setup-dev
 	nice -n 19 $(BIN)/python benchmarks/fuzz/fuzz.py --inputs 100000
+	rm -f benchmarks/results/steps.jsonl
 	CPGNN_EVERY_STEP=benchmarks/results/steps.jsonl $(BIN)/python -m pytest -q \
 		tests/run/test_every_step.py
 	$(BIN)/python benchmarks/fuzz/summary.py
