@@ -9,7 +9,7 @@ a belief is worth on nodes whose label is unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +30,10 @@ class Worlds:
     num_folds: int
     class_weight: np.ndarray
     """[c]: what a node of each class counts."""
+    guessed: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """[E]: unlabelled nodes that train with a guess."""
+    guesses: np.ndarray = field(default_factory=lambda: np.empty((1, 0), dtype=np.int64))
+    """[k + 1, E]: what each world guessed, -1 if nothing."""
 
     @classmethod
     def of(
@@ -68,6 +72,25 @@ class Worlds:
         return np.concatenate([self.train, self.val])
 
     @property
+    def taught(self) -> np.ndarray:
+        """[N + E] nodes that train: with their labels, then with a guess."""
+        return np.concatenate([self.train, self.guessed])
+
+    @property
+    def lessons(self) -> np.ndarray:
+        """[k + 1, N + E]: the class that each of them teaches in each world."""
+        shape = (self.num_worlds, len(self.train))
+        known = np.broadcast_to(self.labels[self.train], shape)
+        guesses = np.broadcast_to(self.guesses, (self.num_worlds, len(self.guessed)))
+        return np.concatenate([known, guesses], axis=1)
+
+    def lesson(self, f: int) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes that train in world f, and the classes that they teach there."""
+        kept = self.lessons[f] >= 0
+        kept[: len(self.fold)] = self.fold != f
+        return self.taught[kept], self.lessons[f][kept]
+
+    @property
     def world(self) -> np.ndarray:
         """[N + V] the world in which each judged node is honest."""
         return np.concatenate([self.fold, np.full(len(self.val), self.num_folds)])
@@ -77,8 +100,8 @@ class Worlds:
         return self.train[self.fold != f]
 
     def weights(self) -> np.ndarray:
-        """[k + 1, N]: what a training node counts in world f, 0 in that of its fold; sums to 1."""
-        M = np.tile(self.class_weight[self.labels[self.train]], (self.num_worlds, 1))
+        """[k + 1, N + E]: what a node counts in world f, 0 in that of its fold; sums to 1."""
+        M = np.where(self.lessons >= 0, self.class_weight[self.lessons], 0.0)
         M[self.fold, np.arange(len(self.train))] = 0
         return (M / np.maximum(M.sum(axis=1, keepdims=True), 1e-12)).astype(np.float32)
 

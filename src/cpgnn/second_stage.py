@@ -134,6 +134,20 @@ class SecondStage:
     """[N + V, c]: logits of the judged nodes, by weights that were not fitted to them."""
 
 
+def in_every_world(
+    made: SecondStage,
+    logs: Sequence[np.ndarray],
+    propagators: Sequence[sp.csr_array],
+    worlds: Worlds,
+) -> np.ndarray:
+    """Logits [k + 1, n, c]: what the fitted stage says where the labels of a fold are unknown."""
+    logits = Stage(made.w_0, np.zeros(worlds.num_classes), np.zeros((0, 1, 1)))(logs, ())
+    for stage in made.stages:
+        B = worlds.with_labels(softmax(logits, axis=2))
+        logits = stage(logs, [heard(P, B) for P in propagators])
+    return logits
+
+
 def fit_second_stage(
     logs: Sequence[np.ndarray],
     propagators: Sequence[sp.csr_array],

@@ -121,15 +121,17 @@ class Judge:
 
     def __init__(self, worlds: Worlds) -> None:
         self.y = torch.from_numpy(worlds.labels[worlds.judged].astype(np.int64))
+        self.lessons = torch.from_numpy(np.maximum(worlds.lessons, 0).astype(np.int64))
+        N, M = len(worlds.train), len(worlds.judged)
+        self.rows = torch.cat([torch.arange(N), torch.arange(M, M + len(worlds.guessed))])
         self.world = torch.from_numpy(worlds.world)
         self.weight = torch.from_numpy(worlds.weights())
         self.share = torch.from_numpy(worlds.shares())
 
     def training_loss(self, logits: Tensor) -> Tensor:
-        """Σ over worlds of the mean cross-entropy of its training nodes; logits [k + 1, N, c]."""
-        copies, N, _ = logits.shape
+        """Σ over worlds of the mean cross-entropy of the taught nodes; logits [k + 1, N + E, c]."""
         log_p = torch.log_softmax(logits, dim=2)
-        own = log_p.gather(2, self.y[:N].expand(copies, N).unsqueeze(2)).squeeze(2)
+        own = log_p.gather(2, self.lessons.unsqueeze(2)).squeeze(2)
         return -(own * self.weight).sum()
 
     def honest_loss(self, logits: Tensor) -> float:
@@ -179,19 +181,19 @@ def _used(X: Any) -> int:
 
 def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndarray]:
     """The network that knows all labels, and log B [k + 1, n, c] of every world's."""
-    judge, N = Judge(worlds), len(worlds.train)
-    inputs = operator(X, worlds.judged)
+    judge, M = Judge(worlds), len(worlds.judged)
+    inputs = operator(X, np.concatenate([worlds.judged, worlds.guessed]))
     nets = Copies(X.shape[1], worlds.num_classes, worlds.num_worlds, how, _used(X))
     optimizer = Adam(nets.decayed, nets.free, lr=how.learning_rate, eps=EPSILON)
     optimizer.weight_decay = 2 * how.weight_decay
 
     def loss(_: int) -> Tensor:
         nets.train()
-        return judge.training_loss(nets(inputs)[:, :N])
+        return judge.training_loss(nets(inputs)[:, judge.rows])
 
     def honest() -> float:
         nets.eval()
-        return judge.honest_loss(nets(inputs))
+        return judge.honest_loss(nets(inputs)[:, :M])
 
     descend([*nets.decayed, *nets.free], optimizer, loss, honest, how)
     nets.eval()

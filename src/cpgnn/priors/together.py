@@ -41,13 +41,13 @@ def fit_together(
     X: Any, propagators: Sequence[sp.csr_array], worlds: Worlds, how: Descent
 ) -> tuple[Together, np.ndarray]:
     """The model that knows all labels, and log B [k + 1, n, c] of every world's."""
-    c, copies, N = worlds.num_classes, worlds.num_worlds, len(worlds.train)
+    c, copies = worlds.num_classes, worlds.num_worlds
     n = X.shape[0]
     judge, inputs = Judge(worlds), operator(X)
     P = [SparseOperator.from_scipy(p, "cpu", torch.float32) for p in propagators]
     nets = Copies(X.shape[1], c, copies, how)
     H_bar = nn.Parameter(torch.zeros(copies, len(P), c, c))
-    judged = torch.from_numpy(worlds.judged)
+    judged, taught = torch.from_numpy(worlds.judged), torch.from_numpy(worlds.taught)
     optimizer = Adam(nets.decayed, [*nets.free, H_bar], lr=how.learning_rate, eps=EPSILON)
     optimizer.weight_decay = 2 * how.weight_decay
 
@@ -61,10 +61,10 @@ def fit_together(
     def loss(epoch: int) -> Tensor:
         nets.train()
         R = nets(inputs)
-        own = judge.training_loss(R[:, judged[:N]])
+        own = judge.training_loss(R[:, taught])
         if epoch < WARM:
             return own
-        total = judge.training_loss(heard(R)[:, judged[:N]])
+        total = judge.training_loss(heard(R)[:, taught])
         return total + OWN_LOSS * own + H_DECAY * (H_bar**2).sum()
 
     def honest() -> float:

@@ -154,14 +154,13 @@ def fit_trees(
     import lightgbm
 
     parameters = how.parameters(len(present), len(worlds.train))
-    code = np.searchsorted(present, worlds.labels)
-    share = None if weight is None else np.asarray(weight, dtype=float)[worlds.labels]
+    count = np.ones(c) if weight is None else np.asarray(weight, dtype=float)
 
-    def data(nodes: np.ndarray, like: Dataset | None = None) -> Dataset:
+    def data(nodes: np.ndarray, y: np.ndarray, like: Dataset | None = None) -> Dataset:
         return lightgbm.Dataset(
             _rows(X[nodes]),
-            code[nodes],
-            weight=None if share is None else share[nodes],
+            np.searchsorted(present, y),
+            weight=None if weight is None else count[y],
             reference=like,
             params=parameters,
             categorical_feature=list(categories),
@@ -169,14 +168,14 @@ def fit_trees(
 
     growing = []
     for f in range(k):
-        fits, held = data(worlds.fits(f)), worlds.train[worlds.fold == f]
+        fits = data(*worlds.lesson(f))
+        held = worlds.train[worlds.fold == f]
         booster = lightgbm.Booster(parameters, fits)
         if len(held):
-            booster.add_valid(data(held, fits), "held")
-        counted = float(len(held) if share is None else share[held].sum())
-        growing.append((booster, counted))
+            booster.add_valid(data(held, worlds.labels[held], fits), "held")
+        growing.append((booster, float(count[worlds.labels[held]].sum())))
     rounds = _grow(growing, how, begin)
-    last = lightgbm.train(parameters, data(worlds.train), rounds)
+    last = lightgbm.train(parameters, data(*worlds.lesson(k)), rounds)
     text = last.model_to_string()
     trees = Trees(text[: text.index(END) + len(END)], *sizes)
     grown = [*(booster for booster, _ in growing), last]

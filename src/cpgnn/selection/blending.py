@@ -7,7 +7,9 @@
    honest loss is kept (by accuracy was worse), or the highest score where one is asked for.
    Stronger pulls on H̄ are tried with the best two: they are what is left of a graph that hardly
    helps. A graph is never left out: what it is worth can then be read.
-4. The honest logits set the temperature and measure doubt; no node is held back for either.
+4. Where labels are few, all of it once more with the surest predictions as lessons too, each world
+   with its own; kept if the honest loss (or the score) is better.
+5. The honest logits set the temperature and measure doubt; no node is held back for either.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from scipy.special import log_softmax
 
@@ -29,8 +32,9 @@ from cpgnn.engine.scores import validation_score
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.relations import TWO_HOPS
-from cpgnn.second_stage import SecondStage, fit_second_stage
-from cpgnn.selection.portfolio import Member, fit_members, scores
+from cpgnn.second_stage import SecondStage, fit_second_stage, in_every_world
+from cpgnn.selection.portfolio import Member, fit_again, fit_members, scores
+from cpgnn.selection.self_training import with_guesses
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
 
@@ -39,6 +43,11 @@ LAMBDAS = (1.0, 10.0, 100.0, 1000.0)
 """The pull on H̄. The first is tried with every set of relations, the others with the best two."""
 FOLDS, FEW_FOLDS, MANY_NODES = {"fast": 2, "normal": 5, "thorough": 10}, 2, 200_000
 """Beliefs are kept for every node and world: fewer worlds where there are many nodes."""
+
+
+FEW_LABELS, MOST_GUESSED = 1_000, 50_000
+"""Predictions serve as labels where at most so many nodes, and a quarter of all, train: beyond that
+they gain little, and cost more than everything before."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,24 @@ class Blended:
     """[m, c]: their logits by a model that did not see their labels."""
     trials: tuple[Tried, ...]
     score: float
+    guessed: int = 0
+    """How many predictions served as labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Priors, the relations they are joined with, and the second stage that joins them."""
+
+    members: list[Member]
+    hears: tuple[Hearing, ...]
+    second: SecondStage
+    tried: tuple[Tried, ...]
+    """The sets of relations, the best first."""
+    merit: float
+    """What it was chosen by: higher is better."""
+
+    def propagators(self, x: Inputs) -> list[sp.csr_array]:
+        return [x.relations[one.relation].propagator(one.gamma) for one in self.hears]
 
 
 def fit_blend(
@@ -99,10 +126,22 @@ def fit_blend(
     members = fit_members(x, worlds, prior, fast=fast, seed=seed, begin=begin)
     if begin is not None:
         begin("neighbours", 1)
-    return choose(members, x, worlds, _scoring(settings))
+    score = _scoring(settings)
+    chosen, guessed = choose(members, x, worlds, score), 0
+    few = len(split.train) <= min(FEW_LABELS, n / 4) and n <= MOST_GUESSED
+    if prior == "auto" and few and not fast:
+        logs = [member.logs for member in members]
+        logits = in_every_world(chosen.second, logs, chosen.propagators(x), worlds)
+        taught = with_guesses(worlds, logits, np.flatnonzero(scaled.predicted))
+        counts = chosen.second.stages[-1].w
+        again = fit_again(members, counts, x, taught, seed=seed, begin=begin)
+        other = choose(again, x, taught, score)
+        if other.merit > chosen.merit:
+            chosen, guessed = other, int((taught.guesses[-1] >= 0).sum())
+    return _blended(chosen, x, worlds, score, guessed)
 
 
-def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> Blended:
+def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> Chosen:
     """The second stage on all members: see the steps above."""
     logs = [member.logs for member in members]
     y = worlds.labels[worlds.judged]
@@ -126,20 +165,28 @@ def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> 
         for lam in LAMBDAS[1:]:
             attempt(hears, lam)
     kept = max(found, key=lambda key: found[key][0])
-    _, second, tried = found[kept]
+    merit, second, _ = found[kept]
+    tried = tuple(one for _, _, one in sorted(found.values(), key=lambda entry: -entry[0]))
+    return Chosen(members, kept[0], second, tried, merit)
+
+
+def _blended(chosen: Chosen, x: Inputs, worlds: Worlds, score: Scoring, guessed: int) -> Blended:
+    second = chosen.second
     blend = Blend(
-        tuple(member.prior for member in members),
-        kept[0],
+        tuple(member.prior for member in chosen.members),
+        chosen.hears,
         second.w_0,
         second.stages,
         x.basis,
         x.labels,
         worlds.num_classes,
     )
-    counts = zip(members, blend.stage.w, strict=True)
+    counts = zip(chosen.members, blend.stage.w, strict=True)
     trials = [_prior_trial(member, w, worlds, score) for member, w in counts]
-    trials += [one for _, _, one in sorted(found.values(), key=lambda entry: -entry[0])]
-    return Blended(blend.said(x), worlds.judged, second.honest, tuple(trials), tried.score)
+    best = chosen.tried[0].score
+    return Blended(
+        blend.said(x), worlds.judged, second.honest, (*trials, *chosen.tried), best, guessed
+    )
 
 
 Scoring = Callable[[np.ndarray, np.ndarray], float] | None

@@ -116,6 +116,7 @@ class Fitting:
             said.blend,
             Training(num_layers=1, initial_compatibility=estimate),
             trials=made.trials,
+            self_trained=made.guessed,
             honest=Honest(made.nodes, made.honest),
             said=said,
             score=made.score,

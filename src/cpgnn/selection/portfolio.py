@@ -55,6 +55,8 @@ MAX_EPOCH = 250_000_000
 """Multiplications of X with the weights of all worlds, an epoch: what a network may cost."""
 MAX_TOGETHER_FAR = 1_000_000
 """Entries of "two hops" and the like up to which `together` hears it too."""
+COUNTS = 0.05
+"""A prior that counts less is not fitted a second time."""
 NAMES = ("trees", "words", "mlp", "sgc", "ppr", "link", "together", "spread")
 GROUPS = {"smoothed": ("sgc", "ppr"), "trees": ("trees", "words")}
 """What is asked for by one name."""
@@ -98,16 +100,35 @@ def fit_members(
         made = {name: make for name, make in made.items() if name in names}
         if not made:
             raise _not_for(wanted, x)
-    members = []
     expect(begin, len(made) + 1)  # and the neighbours, once these are fitted
-    for name, make in made.items():
-        if begin is not None and name not in ("trees", "words"):  # these report their rounds
-            begin(name, 1)
-        start = time.process_time()
-        prior, logs = make()
-        logs = x.uniform_elsewhere(logs)
-        members.append(Member(prior, logs, time.process_time() - start))
-    return members
+    return [_fitted(name, make, x, begin) for name, make in made.items()]
+
+
+def fit_again(
+    members: list[Member],
+    counts: np.ndarray,
+    x: Inputs,
+    worlds: Worlds,
+    *,
+    seed: int = 0,
+    begin: Begin | None = None,
+) -> list[Member]:
+    """The same priors fitted to other lessons; those that hardly count stay as they are."""
+    made = affordable(x, worlds, seed, begin)
+    again = [w >= COUNTS and m.name in made for m, w in zip(members, counts, strict=True)]
+    expect(begin, sum(again))
+    return [
+        _fitted(member.name, made[member.name], x, begin) if anew else member
+        for member, anew in zip(members, again, strict=True)
+    ]
+
+
+def _fitted(name: str, make: Callable[[], Made], x: Inputs, begin: Begin | None) -> Member:
+    if begin is not None and name not in ("trees", "words"):  # these report their rounds
+        begin(name, 1)
+    start = time.process_time()
+    prior, logs = make()
+    return Member(prior, x.uniform_elsewhere(logs), time.process_time() - start)
 
 
 def affordable(

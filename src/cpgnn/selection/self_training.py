@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
+from scipy.special import softmax
 
+from cpgnn.cross_fitting import Worlds
 from cpgnn.engine.loop import Observer, Training
 from cpgnn.errors import BeliefOverflowError
 from cpgnn.graph import Graph
@@ -32,6 +36,22 @@ def surest(P: np.ndarray, nodes: np.ndarray, share: float = SHARE) -> np.ndarray
         order = np.argsort(-sure[alike], kind="stable")
         taken.append(alike[order[: int(share * len(alike))]])
     return np.concatenate(taken)
+
+
+def with_guesses(worlds: Worlds, logits: np.ndarray, nodes: np.ndarray) -> Worlds:
+    """The worlds with their surest predictions as lessons: of these nodes, as far as no label of
+    theirs is known. logits [k + 1, n, c].
+
+    Each world guesses, and chooses whom it guesses, for itself: what it does not know of a fold,
+    its guesses do not know either, so that beliefs out of fold stay honest.
+    """
+    free = np.setdiff1d(nodes, worlds.judged)
+    guesses = np.full(logits.shape[:2], -1)
+    for f, R in enumerate(logits):
+        sure = surest(softmax(R, axis=1), free)
+        guesses[f, sure] = R[sure].argmax(axis=1)
+    guessed = np.flatnonzero((guesses >= 0).any(axis=0))
+    return replace(worlds, guessed=guessed, guesses=guesses[:, guessed])
 
 
 def self_trained(
