@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cpgnn.blend import Said
-from cpgnn.relations import TWO_HOPS
+from cpgnn.derived import is_far
 
 MOST_FAR = 1_000_000
 """Nodes two hops away are told one by one up to so many terms in all, else in one sum a node."""
@@ -38,7 +38,7 @@ def blend_terms(said: Said, where: np.ndarray) -> BlendTerms:
     far = np.zeros((s, c))
     found = []
     for relation in dict.fromkeys(one.relation for one in said.heard):
-        if relation == TWO_HOPS:
+        if is_far(relation):
             entries = int(np.diff(said.inputs.relations[relation].matrix.indptr)[where].sum())
             if entries > MOST_FAR:
                 far += said.sums(where, relation)

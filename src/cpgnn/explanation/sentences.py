@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import softmax
 
+from cpgnn.derived import is_far
 from cpgnn.explanation.wording import because
 from cpgnn.formatting import edges_lead, signed
 from cpgnn.formatting import whole_percent as percent
-from cpgnn.relations import TWO_HOPS
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
@@ -110,7 +110,7 @@ def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]
     rows, c = of.of(i), len(of.class_names)
     far = _two_hops(of, i, rows)
     if of.relations is not None:
-        rows = np.arange(rows.start, rows.stop)[of.relations[rows] != TWO_HOPS]
+        rows = np.arange(rows.start, rows.stop)[~_far(of.relations[rows])]
         count = len(rows)
     like = of.looks_like[rows]
     size = np.bincount(like, minlength=c)
@@ -138,8 +138,14 @@ def _two_hops(of: Explanation, i: int, rows: slice) -> float:
     total = 0.0 if of.far is None else float(of.margin(of.far[i], i))
     if of.relations is not None:
         margins = of.margin(of.contributions[rows], i)
-        total += float(margins[of.relations[rows] == TWO_HOPS].sum())
+        total += float(margins[_far(of.relations[rows])].sum())
     return total
+
+
+def _far(relations: np.ndarray) -> np.ndarray:
+    """Which terms come from two hops away [m]."""
+    far = {name for name in set(relations.tolist()) if is_far(name)}
+    return np.isin(relations.astype(str), list(far))
 
 
 def _who(n: int, count: int) -> str:
