@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 from cpgnn import CPGNNClassifier, Graph, explain, explain_features
+from cpgnn.explanation.features import Typical, features_of
+from cpgnn.explanation.pieces import blend_pieces
 from cpgnn.explanation.terms import terms
 from toys import planted, random_model, toy
 
@@ -170,3 +173,21 @@ def test_a_later_graph_has_no_fit_to_compare_with_unless_it_is_known(fitted, tmp
     assert np.isnan(made.features.merged(0)[0].typical).all()
     known = explain(model, later, [3], features=2).features
     assert not np.isnan(next(r for r in known.merged(0) if r.column == "refunds").typical).any()
+
+
+def test_where_a_prior_is_too_sure_the_limit_is_the_stated_error(fitted):
+    """Beliefs end at e^-12; beyond it, the columns say more than the prior does."""
+    model = fitted["numbers"]
+    blend, where = model.model_, np.array([7])
+    at = next(i for i, p in enumerate(blend.priors) if p.name == "mlp")
+    prior = blend.priors[at]
+    sure = replace(prior, network=replace(prior.network, W_2=50 * prior.network.W_2))
+    priors = (*blend.priors[:at], sure, *blend.priors[at + 1 :])
+    said = replace(blend, priors=priors).said(model.prediction().said.inputs)
+    parts = said.own_parts(where)
+    [found] = blend_pieces(said, where, model.node_ids_)
+    made = features_of([found], parts, Typical(model.graph_, ("a", "b")), where, 2)
+    total = sum(piece.terms.sum(axis=0) for piece in found["mlp"])
+    gap = np.abs(total - parts["mlp"][0]).max()
+    assert gap > 1
+    assert made.error[0] == pytest.approx(gap)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from cpgnn.derived import near
 from cpgnn.explanation.pieces import AROUND, OWN, SHAPE, START, Piece, feature_names
 from cpgnn.graph import Graph
 from cpgnn.priors.columns import STRUCTURE, mean_of_neighbours
@@ -246,14 +247,14 @@ class Typical:
 
     @cached_property
     def _mean(self) -> sp.csr_array:
-        return mean_of_neighbours(self.graph.adjacency)
+        return mean_of_neighbours(near(self.graph))
 
     @cached_property
     def _fitted_mean(self) -> sp.csr_array:
         assert self.fitted is not None
         if self.fitted.adjacency is self.graph.adjacency:
             return self._mean
-        return mean_of_neighbours(self.fitted.adjacency)
+        return mean_of_neighbours(near(self.fitted))
 
     def _shape(self, column: str) -> np.ndarray:
         """[n], without the logarithm."""

@@ -68,6 +68,7 @@ def blend_pieces(
     fitted_ids: names of the nodes of the fit, which the list of neighbours is a list of.
     """
     stage, reader = said.blend.stage, _Reader(said.inputs, fitted_ids)
+    predicted = said.inputs.graph.predicted
     for block in np.array_split(where, max(1, len(where) * said.inputs.graph.num_nodes // BLOCK)):
         own = said.own_parts(block)
         found: list[dict[str, list[Piece]]] = [{} for _ in block]
@@ -77,6 +78,8 @@ def blend_pieces(
             if w:
                 made = reader.pieces(prior, block, own[prior.name] / w)
                 for i, pieces in enumerate(made):
+                    if not predicted[block[i]]:  # a kind of nodes of which nothing is believed
+                        pieces = [whole(START, own[prior.name][i] / w)]
                     found[i][prior.name] = [piece.times(float(w)) for piece in pieces]
         yield from found
 
