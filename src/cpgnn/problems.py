@@ -14,6 +14,8 @@ from cpgnn.errors import InputError, Message
 
 MOST = 20
 """Problems that are told one by one."""
+ENOUGH = 100
+"""Problems after which nobody looks for more: thousands of columns may each have one."""
 
 
 class RowsError(InputError):
@@ -39,6 +41,8 @@ class Problems:
             yield
         except InputError as error:
             self._found += error.problems or [error]
+        if len(self._found) >= ENOUGH:
+            self.stop()
 
     def stop(self) -> None:
         """Raises what was found, if anything."""
@@ -55,7 +59,8 @@ def _together(found: Sequence[InputError]) -> InputError:
     # The first row of every problem, then the second of each: no problem hides another.
     places = [(i, kind) for kind, several in enumerate(rows) for i in range(len(several))]
     shown = sorted((kind, i) for i, kind in sorted(places)[:MOST])
-    parts: list[str] = [f"There are {total:,} problems."]
+    least = "at least " if len(found) >= ENOUGH else ""
+    parts: list[str] = [f"There are {least}{total:,} problems."]
     for kind, i in shown:
         parts += ["\n- ", rows[kind][i].args[0]]
     if total > len(shown):

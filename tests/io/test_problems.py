@@ -98,3 +98,11 @@ def test_files_that_do_not_match_are_told_together(put):
     with pytest.raises(InputError) as caught:
         read_graph(put("e.csv", EDGES), put("l.csv", "A,x\nB,y\n"), put("f.csv", "x,1\ny,1\n"))
     assert ["l.csv" in line for line in lines_of(caught.value)] == [False, True]
+
+
+def test_enough_is_enough(put):
+    """Every column has a problem, and each would be looked up in the file."""
+    cells = ",".join(["1e99"] * 5000)
+    with pytest.raises(InputError, match=r"^There are at least 200 problems\.") as caught:
+        read_graph(put("e.csv", "a,b\n"), None, put("f.csv", f"a,{cells}\nb,{cells}\n"))
+    assert str(caught.value).count("\n") == 21

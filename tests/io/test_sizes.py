@@ -79,7 +79,7 @@ CASES = {
     "many rows of Parquet": (rows, "The table must fit into .* Got 0.3 GB"),
     "long text in Parquet": (long_text, "The table must fit into .* Got 200.0 GB"),
     "one long line": (text(b"a," * 5_000_000), "A line must have at most 4,194,304 bytes"),
-    "many columns": (text(b"a," * 150_000 + b"b\n"), "must have at most 100,000 columns"),
+    "many columns": (text(b"a," * 150_000 + b"b\n"), "must have at most 50,000 columns"),
     "an open quotation mark": (
         text(b"a,b\n" * 500 + b'a,"' + b"x,y\n" * 100_000),
         "A cell must have at most 131,072 bytes",
@@ -104,6 +104,13 @@ def test_refused_by_name(tmp_path, case):
         read_graph(path)
     assert str(path) in str(caught.value)
     assert time.process_time() - start < 5
+
+
+def test_features_that_are_no_numbers(tmp_path):
+    (tmp_path / "e.csv").write_text("a,b\n")
+    (tmp_path / "f.csv").write_text("".join(f"{node}{',x' * 3000}\n" for node in "ab"))
+    with pytest.raises(InputError, match=r"at most 1,000 columns of text\. Got 3,000"):
+        read_graph(tmp_path / "e.csv", None, tmp_path / "f.csv", one_hot=True)
 
 
 def test_classes_that_are_ids(tmp_path):

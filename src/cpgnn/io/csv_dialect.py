@@ -17,7 +17,7 @@ from cpgnn.io.headers import is_header
 
 SAMPLE_LINES = 200
 SAMPLE_BYTES = 1 << 20
-LONGEST_LINE, LONGEST_CELL, MOST_COLUMNS = 1 << 22, 1 << 17, 100_000
+LONGEST_LINE, LONGEST_CELL, MOST_COLUMNS = 1 << 22, 1 << 17, 50_000
 """Bytes, characters and cells: what no table needs, and what a reader could choke on."""
 BOM = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")

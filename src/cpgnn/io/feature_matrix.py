@@ -27,6 +27,8 @@ from cpgnn.problems import MOST, Problems
 Impute = Literal["median"] | None
 
 MAX_CATEGORIES = 1000
+MOST_TEXT = 1000
+"""Columns that are not plain numbers: each is read in a dozen ways, in milliseconds."""
 SPARSE_FROM = 64
 """From this many one-hot columns on the features are sparse."""
 
@@ -120,6 +122,12 @@ def _found(
 
     A column with a problem is left out, so that the others can be looked at.
     """
+    text = sum(pa.types.is_string(column.type) for column in file.table.columns[1:])
+    if text > MOST_TEXT:
+        hint = "Check the delimiter and the decimal sign."
+        raise file.wrong(
+            "Features", f"have at most {MOST_TEXT:,} columns of text", f"{text:,}", hint
+        )
     categories: list[tuple[str, ...] | None] = []
     readings: list[Reading | None] = []
     for i, column in enumerate(file.table.columns[1:], start=1):
