@@ -9,6 +9,7 @@ from cpgnn.errors import InputError, must_be
 from cpgnn.problems import Problems
 
 CONFIG = "config.json"
+TABLE_ENDINGS = (".csv", ".parquet")
 
 
 def no_such_file(path: StrPath) -> InputError:
@@ -35,3 +36,14 @@ def check_run_folder(folder: StrPath) -> None:
     if not (folder / CONFIG).is_file():
         got = f"one without {CONFIG}" if folder.is_dir() else "no folder"
         raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", got)
+
+
+def check_table_path(path: StrPath) -> Path:
+    """The path, if its ending names a format that tables are written in."""
+    path = Path(path)
+    if path.suffix.lower() not in TABLE_ENDINGS:
+        got = repr(path.suffix or path.name)
+        error = must_be(f"{path}: The ending of a table", "be '.csv' or '.parquet'", got)
+        error.file = str(path)
+        raise error
+    return path

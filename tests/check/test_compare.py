@@ -105,7 +105,7 @@ def test_it_tries_what_fit_would_try(monkeypatch):
     assert [str(entry) for entry in _entries(graph, split)] == ["MLP-1", "LINK-1"]
 
 
-def test_another_prior_finds_what_the_first_misses():
+def test_labels_that_meet_only_in_unlabelled_nodes_are_heard():
     """Labelled nodes know each other only through shops without a label or feature."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 120)
@@ -114,7 +114,6 @@ def test_another_prior_finds_what_the_first_misses():
     graph = Graph.from_edges(*pairs.T, num_nodes=150, labels=np.append(y, np.full(30, -1)))
     found = compare(graph, np.arange(120))
     assert found.verdict == "the graph helps"
-    assert found.model != "MLP-1"
 
 
 def test_few_labels_are_dealt_several_times(monkeypatch):

@@ -61,7 +61,7 @@ def test_probabilities_are_calibrated_and_the_temperature_is_kept(cpgnn, files):
     all_labels(files, copies=6)
     done = fit(cpgnn, "--out", "run")
     assert done.code == 0, done.err
-    assert "from 30 validation nodes" in done.out
+    assert "from 30 labelled nodes" in done.out
     held = json.loads((files / "run/metrics.json").read_text())["calibration"]
     run = load_run("run")
     assert run.classifier.temperature_ == held["temperature"] != 1

@@ -164,7 +164,7 @@ def test_a_fitted_model(fitted, monkeypatch):
         "validation score": f"{100 * fitted.validation_score_:.1f} % "
         f"(accuracy of {val - held} validation nodes, which also chose the epoch)",
         "trained on": f"{train} labelled nodes",
-        "temperature": f"{fitted.temperature_:.3g}, set on {held} validation nodes",
+        "temperature": f"{fitted.temperature_:.3g}, set on {held} labelled nodes",
     }
     interval = fitted.edge_frequency_interval_
     head, *rows = next(of for caption, of in shown.tables.items() if "lead" in caption)

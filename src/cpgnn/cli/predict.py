@@ -47,8 +47,9 @@ def predict(
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model, for later nodes too. Columns are found as in 'fit'."""
-    from cpgnn.presence import check_files, check_run_folder
+    from cpgnn.presence import check_files, check_run_folder, check_table_path
 
+    check_table_path(out)
     check_run_folder(run)
     check_files(edges, *(features or ()))
 
@@ -57,12 +58,11 @@ def predict(
     from cpgnn.doubt.drift import drift_notice
     from cpgnn.errors import wrong_value
     from cpgnn.evaluation.thresholds import Flag, flagged
-    from cpgnn.io import check_table_path, write_table
+    from cpgnn.io import write_table
     from cpgnn.run.folder import load_run
     from cpgnn.run.later import extended
     from cpgnn.run.predictions import predictions, with_sets
 
-    check_table_path(out)
     if edges is None and features:
         raise wrong_value("features", "come with edges", "none")
     fitted = load_run(run)

@@ -10,7 +10,8 @@ from cpgnn.io.graph_npz import read_graph_npz, write_graph
 from cpgnn.io.npz import read_npz_arrays
 from cpgnn.io.read import LoadedGraph, read_graph
 from cpgnn.io.tables import TableFile, read_table
-from cpgnn.io.write import check_table_path, write_table
+from cpgnn.io.write import write_table
+from cpgnn.presence import check_table_path
 
 __all__ = [
     "FeatureColumns",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -17,19 +16,10 @@ import pyarrow.parquet as pq
 from cpgnn.engine.text import first_line
 from cpgnn.errors import must_be
 from cpgnn.io.atomic import atomic_write
-from cpgnn.io.files import StrPath, wrong
+from cpgnn.io.files import StrPath
+from cpgnn.presence import check_table_path
 
-SUFFIXES = (".csv", ".parquet")
 FORMULA = r"^([=+\-@\t\r])"
-
-
-def check_table_path(path: StrPath) -> Path:
-    """The path, if its ending names a format that `write_table` knows."""
-    path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        got = repr(path.suffix or path.name)
-        raise wrong(path, "The ending of a table", "be '.csv' or '.parquet'", got)
-    return path
 
 
 def write_table(

@@ -8,8 +8,11 @@
   const SUGGESTED = 12;
 
   const make = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
+  const holder = document.createElement("div");
+  holder.innerHTML = "<svg></svg>";
+  const svg = holder.firstChild.namespaceURI;
   const draw = (tag, properties, ...children) =>
-    fill(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
+    fill(document.createElementNS(svg, tag), properties, children);
   const fill = (element, properties = {}, children = []) => {
     for (const [name, value] of Object.entries(properties)) {
       if (name === "style") for (const [key, v] of Object.entries(value)) element.style.setProperty(key, v);
