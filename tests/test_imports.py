@@ -24,6 +24,7 @@ LAYERS = (
     "cpgnn.training",
     "cpgnn.selection cpgnn.evaluation cpgnn.engine.saving_blend",
     "cpgnn.engine.saving cpgnn.report.grids",
+    "cpgnn.report.shown",
     "cpgnn.classifier cpgnn.calibration cpgnn.thresholds",
     "cpgnn.explanation cpgnn.baselines cpgnn.datasets cpgnn.node_classifier cpgnn.pyg cpgnn.doubt",
     "cpgnn.check.finding",

@@ -19,7 +19,7 @@ from scipy.special import softmax
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.priors.members import Heard, Prior
-from cpgnn.relations import EDGES
+from cpgnn.relations import TWO_HOPS
 from cpgnn.second_stage import Stage, heard
 
 
@@ -145,13 +145,14 @@ class Said:
                 total += _said_to(self.propagator(one)[where], one)
         return total
 
-    def H_bar(self, relation: str = EDGES) -> np.ndarray:
+    def H_bar(self, relation: str | None = None) -> np.ndarray:
         """H̄ [c, c] of all that is heard over a relation: how a node's logits move, on average, when
-        all its neighbours are of one class. Centred: what adds to all classes alike says nothing.
+        all its neighbours are of one class; None: over all of them but two hops. Centred: what adds
+        to all classes alike says nothing.
         """
         total = np.zeros((self.blend.num_classes,) * 2)
         for one in self.heard:
-            if one.relation == relation:
+            if one.relation == relation or (relation is None and one.relation != TWO_HOPS):
                 reach = np.asarray(self.propagator(one).sum(axis=1))
                 total += (reach[reach > 0].mean() if (reach > 0).any() else 0.0) * one.H_bar
         centred: np.ndarray = total - total.mean(axis=0) - total.mean(axis=1, keepdims=True)

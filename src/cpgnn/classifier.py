@@ -20,13 +20,7 @@ from cpgnn.engine.inputs import to_fit, to_graph
 from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
-from cpgnn.errors import (
-    LARGEST_SEED,
-    InputError,
-    check_choice,
-    check_count,
-    wrong_value,
-)
+from cpgnn.errors import LARGEST_SEED, check_choice, check_count, wrong_value
 from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature
 from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.evaluation.prediction import (
@@ -39,16 +33,17 @@ from cpgnn.evaluation.prediction import (
 from cpgnn.evaluation.sets import PredictsSets
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN, Architecture
+from cpgnn.report.shown import ShownInNotebooks
 from cpgnn.selection.fitting import Fitting, Honest
 from cpgnn.settings import Settings, preset
-from cpgnn.splits import Split, check_share, stratified_split
+from cpgnn.splits import Split, check_classes, check_share, stratified_split
 from cpgnn.training import estimated_compatibility
 
 TRIAL_COLUMNS = ["candidate", "score", "mean", "loss", "cpu_seconds", "note"]
 PRIORS = ("auto", "trees", "smoothed", "mlp", "cheby", "link")
 
 
-class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Node classifier for graphs whose edges join like with like, opposites, or anything between.
 
     Parameters
@@ -73,8 +68,8 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         and always does, unless False. The paper's training does so if True: some validation nodes
         (`calibration_nodes`) are set aside, which then do not help choose the epoch.
     self_training : bool
-        Where the paper's training chooses a model on few labels: train it a second time, with the
-        most confident half of its predictions for every class as extra labels.
+        On few labels: fit a second time, with the most confident half of the predictions for every
+        class as extra labels, and keep the better one.
     budget : "fast", "normal" or "thorough"
         How long to train: a blend with 2, 5 or 10 folds, a fast one without the slowest of its
         priors; the paper's model with a quarter, all or twice the epochs, unless `epochs` says so.
@@ -104,8 +99,7 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
     self_trained_ : how many predictions served as labels in a second training; 0 if there was none
     trials_ : DataFrame of what was tried: priors and then sets of relations with `score`, `loss`
         and `cpu_seconds`; or the paper's models with `score` of the best epoch and `mean` of all
-    validation_score_ : score of the kept epoch
-    """
+    validation_score_ : of the kept epoch, or of labels not seen"""
 
     def __init__(
         self,
@@ -146,8 +140,7 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         self.seed = seed
         self.device = device
 
-    _own: Prediction | None = None
-    """About the fitted graph, once asked for."""
+    _own: Prediction | None = None  # about the fitted graph, once asked for
 
     # -- fitting ------------------------------------------------------------------------------
 
@@ -180,7 +173,7 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
                 raise wrong_value("positive", f"be one of the classes {names}", repr(self.positive))
             settings = settings.but(positive=graph.class_names.index(self.positive))
         split = split or stratified_split(graph.labels, validation=self.validation, seed=self.seed)
-        _check_classes(graph, split)
+        check_classes(graph.labels, graph.class_names, split)
         self.scaler_ = scaler or FeatureScaler.fit(graph, settings.feature_scaling)
         scaled = self.scaler_(graph)
         self._own = None  # what an earlier fit said
@@ -271,11 +264,8 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
             "select_by": self.select_by and self.select_by.replace("-", "_"),
             "class_weight": self.class_weight,
         }
-        return (
-            preset(self.preset)
-            .within(self.budget)
-            .but(**{k: v for k, v in changes.items() if v is not None})
-        )
+        given = {name: value for name, value in changes.items() if value is not None}
+        return preset(self.preset).within(self.budget).but(**given)
 
     def _read_compatibility(self) -> None:
         """The learned matrix as people read it, and how often edges join which classes."""
@@ -408,40 +398,3 @@ class CPGNNClassifier(PredictsSets, ClassifierMixin, BaseEstimator):  # type: ig
         from cpgnn.engine.saving import load_model
 
         return load_model(cls, Path(folder), graph)
-
-    # -- in notebooks -----------------------------------------------------------------------------
-
-    def _repr_html_inner(self) -> str:
-        """Fitted, what was learned; else what scikit-learn shows."""
-        if not hasattr(self, "model_"):
-            return str(super()._repr_html_inner())
-        from cpgnn.report.grids import first_classes
-        from cpgnn.report.notebook import MOST_CLASSES, classifier_html
-
-        weighted = hasattr(self, "graph_") and self.graph_.is_weighted
-        names, made = tuple(map(str, self.classes_)), self.edge_frequency_interval_
-        return classifier_html(self, first_classes(made, names, MOST_CLASSES, weighted=weighted))
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """What notebooks ask for first; HTML where the display of scikit-learn says so."""
-        shown = {"text/plain": repr(self)}
-        if hasattr(self, "_repr_html_"):
-            shown["text/html"] = self._repr_html_()
-        return shown
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = False
-        return tags
-
-
-def _check_classes(graph: Graph, split: Split) -> None:
-    present = np.unique(graph.labels[split.train])
-    present = present[present >= 0]
-    if len(present) < 2:
-        names = [graph.class_names[i] for i in present]
-        raise InputError(
-            f"The training labels must include at least two classes. Got {names or 'no label'}. "
-            "Label some nodes of another class."
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,3 +110,13 @@ def _deal(parts: tuple[list[np.ndarray], ...], nodes: np.ndarray, train: int, va
 def _gathered(parts: tuple[list[np.ndarray], ...]) -> Split:
     empty = [np.empty(0, dtype=np.int64)]
     return Split(*(np.sort(np.concatenate(part or empty)) for part in parts))
+
+
+def check_classes(labels: np.ndarray, names: Sequence[Hashable], split: Split) -> None:
+    """Raises unless the training labels are of two classes at least."""
+    present = np.unique(labels[split.train])
+    known = [names[i] for i in present if i >= 0]
+    if len(known) < 2:
+        hint = "Label some nodes of another class."
+        must = "include at least two classes"
+        raise must_be("The training labels", must, known or "no label", hint)

@@ -105,6 +105,7 @@ def fit_blend(
     prior: Any = "auto",
     *,
     budget: str = "normal",
+    guess: bool = True,
     seed: int = 0,
     begin: Begin | None = None,
 ) -> Blended:
@@ -129,7 +130,7 @@ def fit_blend(
     score = _scoring(settings)
     chosen, guessed = choose(members, x, worlds, score), 0
     few = len(split.train) <= min(FEW_LABELS, n / 4) and n <= MOST_GUESSED
-    if prior == "auto" and few and not fast:
+    if guess and prior == "auto" and few and not fast:
         logs = [member.logs for member in members]
         logits = in_every_world(chosen.second, logs, chosen.propagators(x), worlds)
         taught = with_guesses(worlds, logits, np.flatnonzero(scaled.predicted))

@@ -105,6 +105,7 @@ class Fitting:
             self.settings,
             self.prior,
             budget=self.budget,
+            guess=self.self_training,
             seed=self.seed,
             begin=self.begin,
         )
