@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import scipy.sparse as sp
 import torch
 
 if TYPE_CHECKING:
     from cpgnn.graph import Graph
 
 SHARED_WORK, MOST = 2_000_000, 4
-"""Edges or feature entries below which a product is too short to be shared, and the most threads
+"""Edges or stored features below which a product is too short to be shared, and the most threads
 that share one: more help little, since a sparse product is bound by memory, and threads that wait
 for each other on a busy machine cost far more than they bring."""
 
@@ -32,7 +33,9 @@ def threads_for(graph: Graph) -> Iterator[None]:
 
     Unless `use_threads` says otherwise, one for small graphs and at most four for large ones.
     """
-    work = graph.num_edges + graph.num_nodes * (graph.num_features or 0)
+    X: Any = graph.features
+    entries = 0 if X is None else X.nnz if sp.issparse(X) else X.size
+    work = graph.num_edges + entries
     suits = min(os.cpu_count() or 1, MOST) if work > SHARED_WORK else 1
     before = torch.get_num_threads()
     torch.set_num_threads(_asked or suits)
