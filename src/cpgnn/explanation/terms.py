@@ -10,7 +10,7 @@ import numpy as np
 from cpgnn.engine.text import count
 from cpgnn.explanation.sentences import PARTS
 from cpgnn.explanation.wording import entry, weightiest
-from cpgnn.relations import EDGES
+from cpgnn.relations import EDGES, TWO_HOPS
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
@@ -50,7 +50,8 @@ def terms(of: Explanation, i: int, top: int) -> list[Term]:
             name = f"{name} ({of.relations[at]})"
         listed.append(Term(name, float(margins[row]), "neighbour", like, label, weight))
     if len(order) > top:
-        listed.append(Term(others(len(order) - top), float(margins[order[top:]].sum())))
+        name = others(len(order) - top, far=of.relations is not None and TWO_HOPS in of.relations)
+        listed.append(Term(name, float(margins[order[top:]].sum())))
     if of.far is not None:
         listed.append(Term(FAR, float(of.margin(of.far[i], i))))
     if of.num_layers > 1:
@@ -80,6 +81,7 @@ def _own(of: Explanation, i: int) -> list[Term]:
     return listed if of.parts is None else sorted(listed, key=lambda term: -abs(term.margin))
 
 
-def others(number: int) -> str:
-    """ "the other neighbour", "the other 12 neighbours"."""
-    return "the other neighbour" if number == 1 else f"the other {count(number, 'neighbour')}"
+def others(number: int, *, far: bool = False) -> str:
+    """ "the other neighbour", "the other 12 neighbours", "the other 12 nodes within two hops"."""
+    one, several = ("node within two hops", "nodes within two hops") if far else ("neighbour", None)
+    return f"the other {one}" if number == 1 else f"the other {count(number, one, several)}"

@@ -17,6 +17,7 @@ from cpgnn.explanation.sentences import USES
 from cpgnn.explanation.terms import ECHO, OWN
 from cpgnn.formatting import matrix_title, percent, ratio
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
+from cpgnn.relations import TWO_HOPS
 from cpgnn.report.answer import Answer, answer
 from cpgnn.report.charts import Chart, Series, line_chart
 from cpgnn.report.grids import Grid, confusion_grid, share_grid
@@ -121,6 +122,7 @@ def gather(run: Run, name: str) -> Contents:
             "classes": list(names),
             "run": name,
             "layers": classifier.num_layers_,
+            "far": TWO_HOPS in classifier.evidence_,
             "own": OWN,
             "echo": ECHO,
             "uses": ["", USES["train"], USES["val"], USES["test"]],

@@ -168,6 +168,8 @@ def strongest(of: Explanation, top: int) -> tuple[np.ndarray, np.ndarray]:
     picked[owner[order[first]], rank[first]] = order[first]
     rest = order[~first]
     others = np.bincount(owner[rest], margin[rest], minlength=s)
+    if of.far is not None:
+        others = others + of.margin(of.far, everyone)
     through = np.where(picked >= 0, np.append(margin, 0.0)[picked], 0.0)
     own, returning = of.margin(of.prior, everyone), of.margin(of.returning, everyone)
     return picked, np.column_stack([own, returning, through, others])

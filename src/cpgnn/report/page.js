@@ -80,7 +80,9 @@
     }
     const others = data.layers ? table.degree[row] - listed : 0;
     if (others > 0) {
-      const name = others === 1 ? "the other neighbour" : `the other ${others.toLocaleString("en")} neighbours`;
+      const near = others === 1 ? "neighbour" : "neighbours", far = others === 1 ? "node" : "nodes";
+      const kind = data.far ? `${far} within two hops` : near;
+      const name = `the other ${others === 1 ? "" : `${others.toLocaleString("en")} `}${kind}`;
       lines.push([name, "", value(width - 1)]);
     }
     const largest = Math.max(...lines.map((line) => Math.abs(line[2])), 5e-3);
