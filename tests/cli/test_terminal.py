@@ -91,7 +91,9 @@ def test_ascii(settings):
 def test_signals_leave_nothing_half_done(tmp_path, name, behind):
     number = getattr(signal, name)
     words = [sys.executable, "-c", WAITS_BEHIND if behind else WAITS]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+    heeded = lambda: signal.signal(number, signal.SIG_DFL)  # noqa: E731  (tests under nohup)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": heeded}
+    with subprocess.Popen(words, **pipes) as child:
         assert child.stdout is not None
         while b"ready" not in child.stdout.readline():
             assert child.poll() is None
