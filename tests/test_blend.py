@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -278,3 +279,10 @@ def test_trials_say_what_was_tried(fitted):
     assert {"trees", "link"} <= set(table["candidate"])
     assert table["loss"].notna().all()
     assert (table["cpu_seconds"] >= 0).all()
+
+
+def test_a_relation_that_the_graph_lacks(fitted):
+    blend = fitted.model_
+    model = replace(blend, hears=(replace(blend.hears[0], relation="calls"), *blend.hears[1:]))
+    with pytest.raises(InputError, match="must have the relation 'calls', which the model hears"):
+        model.said(model.inputs(fitted.scaler_(fitted.graph_)))

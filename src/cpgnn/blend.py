@@ -16,6 +16,8 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.special import softmax
 
+from cpgnn.engine.text import listed, shorten
+from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.priors.members import Heard, Prior
@@ -56,6 +58,10 @@ class Blend:
     def said(self, x: Inputs) -> Said:
         """Everything the blend says about a graph."""
         logs = [x.uniform_elsewhere(prior.log_beliefs(x)) for prior in self.priors]
+        lacking = [hears.relation for hears in self.hears if hears.relation not in x.relations]
+        if lacking:
+            must = f"have the relation {shorten(lacking[0])}, which the model hears"
+            raise must_be("The graph", must, listed([*x.relations]))
         P = [x.relations[hears.relation].propagator(hears.gamma) for hears in self.hears]
         known = np.flatnonzero(x.labels >= 0)
         one_hot = np.eye(self.num_classes, dtype=np.float32)[x.labels[known]]

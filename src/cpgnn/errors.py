@@ -122,8 +122,8 @@ LARGEST_SEED = 2**63 - 1
 
 def must_be(what: str | Mention, must: str, got: object, hint: str = "") -> InputError:
     """An `InputError` in the house grammar, e.g. ``must_be("The file", "exist", "nothing")``."""
-    parts = (what, " must ", must, f". Got {tidy(str(got))}.", " " * bool(hint), hint)
-    return InputError(Message(*parts))
+    parts = (what, " must ", must, f". Got {tidy(str(got), 390)}.", " " * bool(hint), hint)
+    return InputError(Message(*(tidy(part) if type(part) is str else part for part in parts)))
 
 
 def tidy(text: str, most: int = 400) -> str:

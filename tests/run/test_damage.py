@@ -164,3 +164,12 @@ def test_the_split_of_a_refitted_run_comes_from_its_predictions(case, tmp_path):
         (table.drop(columns="split") if case == "no split" else table[:5]).to_parquet(path)
     with pytest.raises(InputError, match=r"predictions\.parquet is damaged"):
         load_run(folder)
+
+
+def test_the_version_of_a_run_cannot_write_to_the_terminal(tmp_path):
+    folder = shutil.copytree(SAVED / "mlp2", tmp_path / "run")
+    edit(CONFIG, "cpgnn_version", "\x1b[2J")(folder)
+    edit(CONFIG, "features", "x")(folder)
+    with pytest.raises(InputError, match="The run is from cpgnn") as caught:
+        load_run(folder)
+    assert str(caught.value).isprintable()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from cpgnn.address import Address, Place, locate
-from cpgnn.engine.text import count, first_line, listed
+from cpgnn.engine.text import count, first_line, listed, shorten
 from cpgnn.errors import InputError
 from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import NotUTF8Error, StrPath, all_bytes, arrow_source, opened, western, wrong
@@ -72,7 +72,7 @@ class TableFile:
 
     def column(self, i: int) -> str:
         """`'age'`, or `3` without a header."""
-        return repr(self.header[i]) if self.header else str(i + 1)
+        return shorten(self.header[i]) if self.header else str(i + 1)
 
     def place(self, row: int) -> str:
         """`line 7`, found by reading the file again up to there, or `row 7` of Parquet."""

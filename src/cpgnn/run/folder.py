@@ -16,7 +16,7 @@ from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.records import damaged, json_text, read_record, reason
 from cpgnn.engine.saving import MODEL_FILES
 from cpgnn.engine.text import first_line
-from cpgnn.errors import InputError, must_be
+from cpgnn.errors import InputError, must_be, tidy
 from cpgnn.evaluation.conformal import Per
 from cpgnn.evaluation.relation_frequencies import relation_table
 from cpgnn.evaluation.thresholds import Flag, Goal
@@ -104,7 +104,7 @@ def load_run(folder: Path | str) -> Run:
         if written == cpgnn.__version__:
             raise
         raise InputError(
-            f"{error} The run is from cpgnn {written}, and this is {cpgnn.__version__}."
+            f"{error} The run is from cpgnn {tidy(written)}, and this is {cpgnn.__version__}."
         ) from None
 
 
