@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Edges = Annotated[
     str,
     typer.Argument(
-        help="Edges: source, target, perhaps weight and type: CSV, TSV, .gz, Parquet; GraphML or .npz."
+        help="Edges: source, target, perhaps weight, type. CSV, TSV, .gz, Parquet, GraphML, .npz."
     ),
 ]
 Labels = Annotated[str | None, typer.Option(help="Labels: id, label[, split = train|val|test].")]
