@@ -159,7 +159,7 @@ def mutate_json(rng: random.Random, data: bytes) -> bytes:
                 inside[key] = [inside[key]] * 3
     try:
         return json.dumps(tree).encode("utf-8", "surrogatepass")
-    except RecursionError:
+    except (RecursionError, ValueError):  # too deep, or inside itself
         return b"[" * 5000
 
 
