@@ -47,6 +47,7 @@ def check(
     progress: opt.Progress = "auto",
 ) -> None:
     """Find what is wrong or risky in the data. Exits with 1 if anything is, else with 0."""
+    given = locals()
     from cpgnn.presence import check_files
 
     check_files(edges, labels, *(features or ()))
@@ -55,33 +56,7 @@ def check(
     from cpgnn.cli.findings import print_json, print_report
     from cpgnn.cli.progress import progress_bar
 
-    columns = opt.columns(
-        source,
-        target,
-        weight,
-        node_id,
-        label,
-        feature,
-        ignore,
-        decimal,
-        header,
-        relation=relation_column,
-        kind=kind_column,
-        directed=directed_types or directed,
-    )
-    columns["split_time"] = split_time
-    loaded = opt.read(
-        edges,
-        labels,
-        features,
-        unlabelled,
-        strict_ids,
-        impute,
-        one_hot,
-        keep_rows=True,
-        columns=columns,
-        merge_rare=merge_rare,
-    )
+    loaded = opt.load(given, keep_rows=True)
     opt.use_threads(threads)
     with progress_bar(progress) as begin:
         report = check_loaded(

@@ -105,9 +105,10 @@ def fit(
     ] = None,
 ) -> None:
     """Learn from labelled nodes; predict every node."""
+    options = locals()
     given = {
         key: str(value) if isinstance(value, Path) else value
-        for key, value in locals().items()
+        for key, value in options.items()
         if value is not None and key not in opt.NOT_REPEATED
     }
     given |= opt.without_passwords(edges=edges, labels=labels, features=features)
@@ -142,33 +143,7 @@ def fit(
     if coverage is not None:
         check_coverage("coverage", coverage)
     check_free(out)
-    columns = opt.columns(
-        source,
-        target,
-        weight,
-        node_id,
-        label,
-        feature,
-        ignore,
-        decimal,
-        header,
-        relation=relation_column,
-        kind=kind_column,
-        directed=directed_types or directed,
-    )
-    columns["split_time"] = split_time
-    loaded = opt.read(
-        edges,
-        labels,
-        features,
-        unlabelled,
-        strict_ids,
-        impute,
-        one_hot,
-        keep_rows=MOST_ROWS,
-        columns=columns,
-        merge_rare=merge_rare,
-    )
+    loaded = opt.load(options, keep_rows=MOST_ROWS)
     if test is not None and loaded.split is not None:
         print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)
     opt.use_threads(threads)

@@ -207,6 +207,26 @@ def without_passwords(
     return shown | ({"features": [str(locate(path)) for path in features]} if features else {})
 
 
+def load(given: Mapping[str, Any], *, keep_rows: bool | int = False) -> LoadedGraph:
+    """The graph of a command that reads one: `given` are all of its options, by their names."""
+    names = ("source", "target", "weight", "node_id", "label", "feature", "ignore", "decimal")
+    chosen = columns(
+        *(given[name] for name in (*names, "header")),
+        relation=given["relation_column"],
+        kind=given["kind_column"],
+        directed=given["directed_types"] or given["directed"],
+    )
+    if "split_time" in given:
+        chosen["split_time"] = given["split_time"]
+    plain = ("edges", "labels", "features", "unlabelled", "strict_ids", "impute", "one_hot")
+    return read(
+        *(given[name] for name in plain),
+        keep_rows=keep_rows,
+        columns=chosen,
+        merge_rare=given["merge_rare"],
+    )
+
+
 def read(
     edges: str,
     labels: str | None = None,

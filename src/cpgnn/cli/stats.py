@@ -29,6 +29,7 @@ def stats(
     header: opt.Header = None,
 ) -> None:
     """Describe a graph: sizes, homophily, which classes connect."""
+    given = locals()
     from cpgnn.presence import check_files
 
     check_files(edges, labels, *(features or ()))
@@ -36,29 +37,5 @@ def stats(
     from cpgnn.check.facts import Stats
     from cpgnn.cli.printing import print_stats
 
-    columns = opt.columns(
-        source,
-        target,
-        weight,
-        node_id,
-        label,
-        feature,
-        ignore,
-        decimal,
-        header,
-        relation=relation_column,
-        kind=kind_column,
-        directed=directed_types or directed,
-    )
-    loaded = opt.read(
-        edges,
-        labels,
-        features,
-        unlabelled,
-        strict_ids,
-        impute,
-        one_hot,
-        columns=columns,
-        merge_rare=merge_rare,
-    )
+    loaded = opt.load(given)
     print_stats(Stats.of(loaded.graph))
