@@ -160,7 +160,7 @@ def clustering(A: sp.csr_array, most: int = 20_000_000) -> np.ndarray:
     return np.divide(closed, pairs, out=np.zeros_like(pairs), where=pairs > 0).astype(np.float32)
 
 
-def spread_labels(
+def label_shares_around(
     A: sp.csr_array,
     known: np.ndarray,
     labels: np.ndarray,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from cpgnn.priors.columns import spread_labels
+from cpgnn.priors.columns import label_shares_around
 from cpgnn.priors.inputs import HALF, Inputs
 from cpgnn.priors.networks import Network
 from cpgnn.priors.together import Together
@@ -85,7 +85,7 @@ class SpreadPrior:
 
     def log_beliefs(self, x: Inputs) -> np.ndarray:
         known = np.flatnonzero(x.labels >= 0)
-        return floored(spread_labels(x.A, known, x.labels, self.num_classes))
+        return floored(label_shares_around(x.A, known, x.labels, self.num_classes))
 
     def heard(self, x: Inputs) -> list[Heard]:
         return []

@@ -32,7 +32,7 @@ from cpgnn.cross_fitting import Worlds
 from cpgnn.derived import among_predicted, is_far
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.errors import must_be, wrong_value
-from cpgnn.priors.columns import spread_labels
+from cpgnn.priors.columns import label_shares_around
 from cpgnn.priors.inputs import HALF, Inputs
 from cpgnn.priors.members import (
     EstimatorPrior,
@@ -57,7 +57,6 @@ MAX_TOGETHER_FAR = 1_000_000
 """Entries of "two hops" and the like up to which `together` hears it too."""
 COUNTS = 0.05
 """A prior that counts less is not fitted a second time."""
-NAMES = ("trees", "words", "mlp", "sgc", "ppr", "link", "together", "spread")
 GROUPS = {"smoothed": ("sgc", "ppr"), "trees": ("trees", "words")}
 """What is asked for by one name."""
 
@@ -190,7 +189,9 @@ def _together(x: Inputs, worlds: Worlds, how: Descent) -> Made:
 
 def _spread(x: Inputs, worlds: Worlds) -> Made:
     c = worlds.num_classes
-    logs = [spread_labels(x.A, worlds.fits(f), worlds.labels, c) for f in range(worlds.num_worlds)]
+    logs = [
+        label_shares_around(x.A, worlds.fits(f), worlds.labels, c) for f in range(worlds.num_worlds)
+    ]
     return SpreadPrior("spread", c), floored(np.stack(logs))
 
 
