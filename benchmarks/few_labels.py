@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.distant import estimate_from_few, fit_powers, path_counts, path_frequencies
-from cpgnn.distant import spread_labels as spread
+from cpgnn.engine.distant import estimate_from_few, fit_powers, path_counts, path_frequencies
+from cpgnn.engine.distant import spread_labels as spread
 from measuring import RESULTS
 
 RUNS = RESULTS / "few_labels.jsonl"

@@ -23,7 +23,7 @@ from cpgnn.reference import (
     inject_features,
     ogbn_products_reference,
 )
-from cpgnn.synthetic import generate_graph, uniform_compatibility
+from cpgnn.synthetic.generate import generate_graph, uniform_compatibility
 
 
 def numbered_reference(sizes: list[int], sparse: bool = False) -> Reference:

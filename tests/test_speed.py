@@ -20,7 +20,7 @@ from cpgnn.engine.loop import Best, descend
 from cpgnn.engine.sparse import product
 from cpgnn.engine.target import Target
 from cpgnn.graph import Graph
-from cpgnn.synthetic import generate_graph, mixhop_compatibility
+from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 from cpgnn.training import overall_loss
 
 GUARDED = {("mlp", True): 2.2, ("mlp", False): 3.7, ("cheby", True): 1.77}

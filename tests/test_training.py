@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from cpgnn.compatibility import initial_H_bar, sinkhorn_knopp
-from cpgnn.distant import estimate_from_few
 from cpgnn.engine import views
+from cpgnn.engine.distant import estimate_from_few
 from cpgnn.engine.loop import Epoch, Patience
 from cpgnn.engine.scores import accuracy
 from cpgnn.engine.target import Target

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.priors.trees import Boosting, Trees, fit_trees
 
 RESULTS = Path(__file__).parents[1] / "results" / "tree_texts.json"

@@ -8,10 +8,10 @@ from .compatibility import initial_H_bar as initial_H_bar
 from .compatibility import recover_compatibility as recover_compatibility
 from .compatibility import sinkhorn_knopp as sinkhorn_knopp
 from .datasets import load_dataset as load_dataset
-from .distant import estimate_from_few as estimate_from_few
-from .distant import spread_labels as spread_labels
 from .doubt.labels import review_labels as review_labels
 from .doubt.suggest import suggest as suggest
+from .engine.distant import estimate_from_few as estimate_from_few
+from .engine.distant import spread_labels as spread_labels
 from .engine.scaling import FeatureScaler as FeatureScaler
 from .evaluation.calibration import reliability as reliability
 from .evaluation.conformal import PredictionSets as PredictionSets
@@ -31,8 +31,6 @@ from .homophily import relation_matrices as relation_matrices
 from .io import read_graph as read_graph
 from .model import CPGNN as CPGNN
 from .model import Architecture as Architecture
-from .node_classifier import NodeClassifier as NodeClassifier
-from .node_classifier import NodeFolds as NodeFolds
 from .priors import ChebyPrior as ChebyPrior
 from .priors import LinkPrior as LinkPrior
 from .priors import MLPPrior as MLPPrior
@@ -42,14 +40,16 @@ from .run.difference import Difference as Difference
 from .run.export import export_run as export_run
 from .run.folder import fit_run as fit_run
 from .run.folder import load_run as load_run
+from .selection.node_classifier import NodeClassifier as NodeClassifier
+from .selection.node_classifier import NodeFolds as NodeFolds
 from .settings import Settings as Settings
 from .settings import preset as preset
 from .splits import Split as Split
 from .splits import per_class_split as per_class_split
 from .splits import stratified_split as stratified_split
-from .synthetic import generate_graph as generate_graph
-from .synthetic import mixhop_compatibility as mixhop_compatibility
-from .synthetic_types import generate_typed_graph as generate_typed_graph
+from .synthetic.generate import generate_graph as generate_graph
+from .synthetic.generate import mixhop_compatibility as mixhop_compatibility
+from .synthetic.typed import generate_typed_graph as generate_typed_graph
 from .training import train as train
 
 __version__: str

@@ -11,9 +11,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from cpgnn.blend import Said, known_nodes
+from cpgnn.blend.blend import Said, known_nodes
 from cpgnn.compatibility import recover_compatibility
-from cpgnn.derived import near
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.devices import check_device
 from cpgnn.engine.inputs import to_fit, to_graph
@@ -33,6 +32,7 @@ from cpgnn.evaluation.prediction import (
 from cpgnn.evaluation.sets import PredictsSets
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN, Architecture
+from cpgnn.relations.derived import near
 from cpgnn.report.shown import ShownInNotebooks
 from cpgnn.selection.fitting import Fitting, Honest
 from cpgnn.settings import Settings, preset

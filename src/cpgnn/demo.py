@@ -20,7 +20,7 @@ from cpgnn.reference import gaussian_reference
 from cpgnn.run.fit import train_run
 from cpgnn.run.run import Run
 from cpgnn.splits import Split, per_class_split
-from cpgnn.synthetic import generate_graph, mixhop_compatibility
+from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 
 NUM_CLASSES, CLASS_SIZE, HOMOPHILY = 5, 600, 0.1
 

@@ -15,16 +15,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn import interchange
-from cpgnn.edge_types import (
-    UNNAMED,
-    Directed,
-    EdgeType,
-    check_types,
-    relations_of,
-    scipy_parts,
-    typed_adjacency,
-)
+from cpgnn.engine import interchange
 from cpgnn.engine.arrays import (
     Matrix,
     as_features,
@@ -45,16 +36,25 @@ from cpgnn.engine.frames import (
     similar_ids,
     without_column,
 )
+from cpgnn.engine.mixed import Mixed
 from cpgnn.errors import must_be, notify, wrong_value
-from cpgnn.kinds import Kinds, as_kinds
-from cpgnn.mixed import Mixed
+from cpgnn.relations.edge_types import (
+    UNNAMED,
+    Directed,
+    EdgeType,
+    check_types,
+    relations_of,
+    scipy_parts,
+    typed_adjacency,
+)
+from cpgnn.relations.kinds import Kinds, as_kinds
 
 if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data, HeteroData
 
     from cpgnn.engine.views import View
-    from cpgnn.relations import Relation
+    from cpgnn.relations.relation import Relation
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from cpgnn.compatibility import (
     estimate_compatibility,
     initial_H_bar,
 )
-from cpgnn.distant import estimate_from_few
 from cpgnn.engine.adam import Adam
+from cpgnn.engine.distant import estimate_from_few
 from cpgnn.engine.loop import (
     Best,
     Choice,

@@ -8,8 +8,8 @@ import pytest
 from cpgnn.check import check
 from cpgnn.check.relations import relation_worths
 from cpgnn.graph import Graph
-from cpgnn.synthetic import uniform_compatibility
-from cpgnn.synthetic_types import Drawn, generate_typed_graph
+from cpgnn.synthetic.generate import uniform_compatibility
+from cpgnn.synthetic.typed import Drawn, generate_typed_graph
 
 
 def test_a_relation_that_determines_the_class_and_one_that_does_not():

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from cpgnn import load_run
-from cpgnn.formatting import between, percent
+from cpgnn.engine.formatting import between, percent
 
 FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 40"
 

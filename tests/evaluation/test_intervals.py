@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from cpgnn import Graph, compatibility_matrix, edge_frequency, enhanced_belief
 from cpgnn.errors import InputError
 from cpgnn.evaluation.intervals import DAMPING, edge_frequency_interval
-from cpgnn.synthetic import generate_graph, mixhop_compatibility
+from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 
 NOBODY = np.empty(0, dtype=np.int64)
 

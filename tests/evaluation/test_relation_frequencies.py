@@ -8,8 +8,8 @@ from cpgnn.evaluation.relation_frequencies import relation_frequencies, relation
 from cpgnn.graph import Graph
 from cpgnn.homophily import relation_matrices
 from cpgnn.splits import Split, stratified_split
-from cpgnn.synthetic import uniform_compatibility
-from cpgnn.synthetic_types import Drawn, generate_typed_graph, moved
+from cpgnn.synthetic.generate import uniform_compatibility
+from cpgnn.synthetic.typed import Drawn, generate_typed_graph, moved
 
 H = moved(uniform_compatibility(3, 0.8), 1, directed=True)
 TYPES = {"pays": Drawn(H, 5, directed=True), "likes": Drawn(uniform_compatibility(3, 0.7), 5)}

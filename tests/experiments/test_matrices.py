@@ -10,7 +10,7 @@ from cpgnn.experiments.store import ResultStore
 from cpgnn.model import Architecture
 from cpgnn.settings import preset
 from cpgnn.splits import per_class_split
-from cpgnn.synthetic import generate_graph, mixhop_compatibility
+from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 from cpgnn.training import train
 
 

@@ -12,7 +12,7 @@ from torch import nn
 from cpgnn import CPGNN, Architecture, CPGNNClassifier, Explanation, Graph, explain
 from cpgnn.errors import InputError
 from cpgnn.explanation.contributions import edge_share
-from cpgnn.synthetic import generate_graph, mixhop_compatibility
+from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 from toys import planted, random_model, toy
 
 EXACT = {torch.float64: 1e-6, torch.float32: 1e-4}

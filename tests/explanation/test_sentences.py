@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from cpgnn import CPGNN, CPGNNClassifier, Graph, explain
-from cpgnn.formatting import whole_percent as percent
+from cpgnn.engine.formatting import whole_percent as percent
 from toys import planted
 
 

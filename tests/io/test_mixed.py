@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from cpgnn.engine.mixed import Category, Mixed, native_table
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import InputError
 from cpgnn.evaluation.prediction import in_order
 from cpgnn.graph import Graph
 from cpgnn.io import FeatureColumns, read_graph, write_graph
-from cpgnn.mixed import Category, Mixed, native_table
 from cpgnn.priors.columns import STRUCTURE
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.run.later import extended

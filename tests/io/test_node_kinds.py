@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cpgnn.engine.mixed import native_table
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import InputError
 from cpgnn.io import read_graph
-from cpgnn.mixed import native_table
 
 EDGES = "source,target,type\na,x,uses\nb,x,uses\nb,y,uses\na,b,pays\n"
 

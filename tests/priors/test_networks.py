@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 from scipy.special import log_softmax, softmax
 
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.priors.networks import Copies, Descent, Judge, Network, fit_networks, operator
 from cpgnn.priors.together import fit_together
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.priors import tree_text
 from cpgnn.priors.tree_text import check_text
 from cpgnn.priors.trees import Boosting, Trees, fit_trees

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.priors.trees import ABSENT, Boosting, Trees, fit_trees
 
 SHORT = Boosting(rounds=6, check=6)

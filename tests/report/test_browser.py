@@ -15,7 +15,7 @@ import pytest
 from cpgnn.io import LoadedGraph
 from cpgnn.reference import gaussian_reference
 from cpgnn.run.folder import fit_run
-from cpgnn.synthetic import generate_graph, mixhop_compatibility
+from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 from hostile import EVIL, NAMES, hostile_graph, quick_classifier
 
 CHROMIUM = shutil.which("chromium")

@@ -10,8 +10,8 @@ import pytest
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.graph import Graph
 from cpgnn.splits import stratified_split
-from cpgnn.synthetic import mixhop_compatibility, uniform_compatibility
-from cpgnn.synthetic_types import Drawn, generate_typed_graph, moved
+from cpgnn.synthetic.generate import mixhop_compatibility, uniform_compatibility
+from cpgnn.synthetic.typed import Drawn, generate_typed_graph, moved
 
 
 def accuracy(graph: Graph, *, merged: bool = False) -> float:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from cpgnn.check.finding import Finding, named
+from cpgnn.engine.formatting import percent
 from cpgnn.engine.text import listed
 from cpgnn.errors import advise, wrong_value
 from cpgnn.evaluation.metrics import RARE, rare_class
-from cpgnn.formatting import percent
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 

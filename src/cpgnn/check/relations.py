@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from cpgnn.derived import heard_relations
 from cpgnn.graph import Graph
 from cpgnn.homophily import sent
+from cpgnn.relations.derived import heard_relations
 
 SURE = 0.01
 """Below this probability of chance a relation tells something."""

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cpgnn.check.finding import Finding, named
-from cpgnn.formatting import percent
+from cpgnn.engine.formatting import percent
 
 if TYPE_CHECKING:
     from cpgnn.io import LoadedGraph

@@ -48,7 +48,7 @@ def check(
 ) -> None:
     """Find what is wrong or risky in the data. Exits with 1 if anything is, else with 0."""
     given = locals()
-    from cpgnn.presence import check_files
+    from cpgnn.io.presence import check_files
 
     check_files(edges, labels, *(features or ()))
 

@@ -21,7 +21,7 @@ def diff(
     threads: opt.Threads = None,
 ) -> None:
     """Compare two runs: classes, scores, who connects."""
-    from cpgnn.presence import check_run_folder
+    from cpgnn.io.presence import check_run_folder
 
     check_run_folder(run)
     check_run_folder(other)

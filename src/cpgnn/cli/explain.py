@@ -43,7 +43,7 @@ def explain(
     """Explain predictions, neighbour by neighbour."""
     from dataclasses import replace
 
-    from cpgnn.presence import check_files, check_run_folder
+    from cpgnn.io.presence import check_files, check_run_folder
 
     check_run_folder(run)
     check_files(nodes_file)

@@ -19,7 +19,7 @@ def export(
     threads: opt.Threads = None,
 ) -> None:
     """Write the graph with its predictions, for Gephi and others."""
-    from cpgnn.presence import check_run_folder
+    from cpgnn.io.presence import check_run_folder
 
     check_run_folder(run)
 

@@ -113,7 +113,7 @@ def fit(
     }
     given |= opt.without_passwords(edges=edges, labels=labels, features=features)
 
-    from cpgnn.presence import check_files
+    from cpgnn.io.presence import check_files
 
     check_files(edges, labels, *(features or ()))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cpgnn.graph import Graph
-    from cpgnn.synthetic_types import Drawn
+    from cpgnn.synthetic.typed import Drawn
 
 
 def generate(
@@ -59,8 +59,8 @@ def generate(
     from cpgnn.datasets import as_reference
     from cpgnn.errors import wrong_value
     from cpgnn.io import check_free
-    from cpgnn.synthetic import generate_graph, mixhop_compatibility
-    from cpgnn.synthetic_types import Drawn, generate_typed_graph, moved
+    from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
+    from cpgnn.synthetic.typed import Drawn, generate_typed_graph, moved
 
     check_free(out)
     if uniform and base != 2.0:

@@ -200,7 +200,7 @@ def without_passwords(
     *, edges: str, labels: str | None, features: Sequence[str] | None
 ) -> dict[str, Any]:
     """The files as they are written down with a run."""
-    from cpgnn.address import locate
+    from cpgnn.io.address import locate
 
     one = {"edges": edges, "labels": labels}
     shown: dict[str, Any] = {key: str(locate(path)) for key, path in one.items() if path}

@@ -47,7 +47,7 @@ def predict(
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model, for later nodes too. Columns are found as in 'fit'."""
-    from cpgnn.presence import check_files, check_run_folder, check_table_path
+    from cpgnn.io.presence import check_files, check_run_folder, check_table_path
 
     check_table_path(out)
     check_run_folder(run)

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from cpgnn.check.facts import Stats
 from cpgnn.compatibility import compatibility_error
+from cpgnn.engine.formatting import between, matrix_title, percent, ratio
 from cpgnn.engine.text import count
 from cpgnn.errors import Message, tidy
 from cpgnn.evaluation.calibration import Calibration
@@ -24,7 +25,6 @@ from cpgnn.evaluation.metrics import Evaluation, Scored
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.verdict import measured
 from cpgnn.evaluation.without_graph import WithoutGraph
-from cpgnn.formatting import between, matrix_title, percent, ratio
 from cpgnn.graph import Graph
 from cpgnn.run.run import Run
 from cpgnn.training import initial_source

@@ -18,7 +18,7 @@ def report(
     threads: opt.Threads = None,
 ) -> None:
     """Write a run as one HTML page that works offline."""
-    from cpgnn.presence import check_run_folder
+    from cpgnn.io.presence import check_run_folder
 
     check_run_folder(run)
 

@@ -21,7 +21,7 @@ def review_labels(
     threads: opt.Threads = None,
 ) -> None:
     """List labels that the rest of the graph contradicts."""
-    from cpgnn.presence import check_run_folder
+    from cpgnn.io.presence import check_run_folder
 
     check_run_folder(run)
 
@@ -31,9 +31,9 @@ def review_labels(
     from cpgnn.cli.progress import waiting
     from cpgnn.doubt.labels import NAMED
     from cpgnn.doubt.labels import review_labels as reviewed
+    from cpgnn.engine.formatting import percent
     from cpgnn.engine.text import count, some
     from cpgnn.evaluation.cross_validation import FEW
-    from cpgnn.formatting import percent
     from cpgnn.io import check_table_path, write_table
     from cpgnn.run.folder import load_run
 

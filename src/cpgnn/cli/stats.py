@@ -30,7 +30,7 @@ def stats(
 ) -> None:
     """Describe a graph: sizes, homophily, which classes connect."""
     given = locals()
-    from cpgnn.presence import check_files
+    from cpgnn.io.presence import check_files
 
     check_files(edges, labels, *(features or ()))
 

@@ -29,7 +29,7 @@ def suggest(
     threads: opt.Threads = None,
 ) -> None:
     """Suggest what to label next."""
-    from cpgnn.presence import check_run_folder
+    from cpgnn.io.presence import check_run_folder
 
     check_run_folder(run)
 

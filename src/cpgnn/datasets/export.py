@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.edge_types import all_types
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder, write_table
 from cpgnn.io.files import StrPath
 from cpgnn.io.graph_npz import features_out
+from cpgnn.relations.edge_types import all_types
 
 
 def write_tables(

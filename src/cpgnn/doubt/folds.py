@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from cpgnn.classifier import CPGNNClassifier
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.errors import must_be
 from cpgnn.splits import Split
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from torch import Tensor, nn
 
 from cpgnn.engine.frames import rows_by_node
+from cpgnn.engine.interchange import library, masks
 from cpgnn.engine.views import View
 from cpgnn.errors import must_be, wrong_value
 from cpgnn.graph import Graph
-from cpgnn.interchange import library, masks
 from cpgnn.splits import Split, stratified_split
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cpgnn.blend import Blend, Hearing
+from cpgnn.blend.blend import Blend, Hearing
+from cpgnn.blend.second_stage import Stage
 from cpgnn.engine.records import Count, Record
 from cpgnn.errors import must_be
 from cpgnn.priors.columns import STRUCTURE
@@ -27,7 +28,6 @@ from cpgnn.priors.networks import Network
 from cpgnn.priors.together import Together
 from cpgnn.priors.tree_text import check_text
 from cpgnn.priors.trees import Trees
-from cpgnn.second_stage import Stage
 
 Sizes = dict[str, tuple[int, ...]]
 Name = Annotated[str, Field(min_length=1, max_length=200)]

@@ -28,11 +28,11 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.stats import betabinom, ks_2samp
 
+from cpgnn.engine.formatting import between, percent
 from cpgnn.engine.records import plain
 from cpgnn.engine.text import count, shorten, some
 from cpgnn.errors import check_choice, either, must_be, wrong_value
 from cpgnn.evaluation.metrics import Scored, share
-from cpgnn.formatting import between, percent
 from cpgnn.graph import Graph
 
 Per = Literal["all", "class"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from cpgnn.blend import Said
+from cpgnn.blend.blend import Said
 from cpgnn.engine.scaling import match_names
 from cpgnn.errors import BeliefOverflowError, Message, NotInductiveError, advise
 from cpgnn.evaluation.calibration import softmax

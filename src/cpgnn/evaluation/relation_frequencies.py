@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from cpgnn.derived import heard_relations
 from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
-from cpgnn.relations import EDGES, TWO_HOPS
+from cpgnn.relations.derived import heard_relations
+from cpgnn.relations.relation import EDGES, TWO_HOPS
 
 if TYPE_CHECKING:
     from cpgnn.graph import Graph

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cpgnn.engine.formatting import between, percent, quoted
 from cpgnn.engine.text import count
 from cpgnn.errors import advise
 from cpgnn.evaluation.metrics import HELD_OUT, RARE, Evaluation, Scored
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.without_graph import WithoutGraph
-from cpgnn.formatting import between, percent, quoted
 
 FEWEST, FEWEST_POSITIVES = 30, 5
 """Nodes, and nodes of the class that is looked for, below which no verdict is good or bad."""

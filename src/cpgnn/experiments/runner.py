@@ -29,7 +29,7 @@ from cpgnn.model import Architecture
 from cpgnn.reference import gaussian_reference
 from cpgnn.settings import Settings, preset
 from cpgnn.splits import Split, per_class_split
-from cpgnn.synthetic import generate_graph, mixhop_compatibility
+from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 from cpgnn.training import train
 
 

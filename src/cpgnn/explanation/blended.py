@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cpgnn.blend import Said
-from cpgnn.derived import is_far
+from cpgnn.blend.blend import Said
+from cpgnn.relations.derived import is_far
 
 MOST_FAR = 1_000_000
 """Nodes two hops away are told one by one up to so many terms in all, else in one sum a node."""

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cpgnn.blend import Said
+from cpgnn.blend.blend import Said
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
 from cpgnn.errors import check_count, wrong_value

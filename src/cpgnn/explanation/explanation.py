@@ -20,7 +20,7 @@ from cpgnn.explanation.sentences import sentences
 from cpgnn.explanation.terms import terms
 from cpgnn.io import atomic_write, write_table
 from cpgnn.io.files import StrPath, wrong
-from cpgnn.relations import EDGES
+from cpgnn.relations.relation import EDGES
 
 PRIOR, NEIGHBOUR, RETURNING, FAR = "prior", "neighbour", "returning", "two hops"
 

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.derived import near
 from cpgnn.explanation.pieces import AROUND, OWN, SHAPE, START, Piece, feature_names
 from cpgnn.graph import Graph
 from cpgnn.priors.columns import STRUCTURE, mean_of_neighbours
+from cpgnn.relations.derived import near
 
 REST = "the rest"
 SPARE = 4

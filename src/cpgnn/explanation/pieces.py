@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
-from cpgnn.blend import Said
+from cpgnn.blend.blend import Said
 from cpgnn.explanation.attribution import (
     cheby_terms,
     network_slopes,

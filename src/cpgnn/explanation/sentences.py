@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import softmax
 
-from cpgnn.derived import is_far
+from cpgnn.engine.formatting import edges_lead, signed
+from cpgnn.engine.formatting import whole_percent as percent
 from cpgnn.explanation.wording import because
-from cpgnn.formatting import edges_lead, signed
-from cpgnn.formatting import whole_percent as percent
+from cpgnn.relations.derived import is_far
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation

@@ -10,7 +10,7 @@ import numpy as np
 from cpgnn.engine.text import count
 from cpgnn.explanation.sentences import PARTS
 from cpgnn.explanation.wording import entry, weightiest
-from cpgnn.relations import EDGES, TWO_HOPS
+from cpgnn.relations.relation import EDGES, TWO_HOPS
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation

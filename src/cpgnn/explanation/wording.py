@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpgnn.engine.formatting import shortened, signed
+from cpgnn.engine.formatting import whole_percent as percent
 from cpgnn.explanation.pieces import AROUND, LABELS, NEIGHBOURS, OWN, PLACE, SHAPE, TOGETHER
-from cpgnn.formatting import shortened, signed
-from cpgnn.formatting import whole_percent as percent
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation

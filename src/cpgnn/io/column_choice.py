@@ -7,10 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from cpgnn.address import Place
-from cpgnn.edge_types import Directed
 from cpgnn.engine.text import listed
 from cpgnn.errors import InputError, advise, check_choice, wrong_value
+from cpgnn.io.address import Place
 from cpgnn.io.files import wrong
 from cpgnn.io.headers import (
     ID,
@@ -29,6 +28,7 @@ from cpgnn.io.headers import (
     plain,
 )
 from cpgnn.io.readings import Decimal
+from cpgnn.relations.edge_types import Directed
 
 Header = tuple[str, ...] | None
 

@@ -13,9 +13,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from cpgnn.address import DUCKDB, Address
 from cpgnn.engine.text import first_line, listed
 from cpgnn.errors import InputError
+from cpgnn.io.address import DUCKDB, Address
 from cpgnn.io.files import failed, opened, wrong
 
 Opened = tuple[tuple[str, ...], Iterator[Sequence[object]], tuple[str, ...]]

@@ -11,20 +11,20 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cpgnn.address import Place
-from cpgnn.edge_types import Directed
-from cpgnn.edge_weights import is_wide, weight_range
 from cpgnn.errors import Message, advise
+from cpgnn.io.address import Place
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
 from cpgnn.io.other_order import moved, weight_first
+from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
 from cpgnn.io.times import take_times
 from cpgnn.io.word_columns import take_types
-from cpgnn.kinds import Kinds
-from cpgnn.problems import MOST, Problems
+from cpgnn.relations.edge_types import Directed
+from cpgnn.relations.edge_weights import is_wide, weight_range
+from cpgnn.relations.kinds import Kinds
 
 FEW = 10
 """With fewer rows than this, a pair of nodes that occurs once is nothing unusual."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.mixed import Category
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import listed
 from cpgnn.io.readings import Reading
 from cpgnn.io.tables import TableFile
-from cpgnn.mixed import Category
 
 FORMAT = 3
 """Goes up when an older version could not read what `as_dict` returns: 2 has readings, 3 has

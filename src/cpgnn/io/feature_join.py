@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import shorten
 from cpgnn.errors import advise, wrong_value
@@ -19,8 +20,7 @@ from cpgnn.io.feature_columns import FeatureColumns, unique
 from cpgnn.io.feature_matrix import Impute
 from cpgnn.io.features import FeatureRows, spread
 from cpgnn.io.ids import extend
-from cpgnn.mixed import Mixed
-from cpgnn.problems import Problems
+from cpgnn.io.problems import Problems
 
 
 def join_features(

@@ -14,15 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import InputError, advise
 from cpgnn.io.edges import first_text
 from cpgnn.io.feature_columns import FeatureColumns, unique
 from cpgnn.io.headers import is_number
+from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import Decimal, Reading, find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, as_array, known_cells
-from cpgnn.mixed import Mixed
-from cpgnn.problems import MOST, Problems
 
 Impute = Literal["median"] | None
 

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from cpgnn.address import Place
+from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.text import count
 from cpgnn.errors import advise
+from cpgnn.io.address import Place
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_matrix import Impute, build_matrix
@@ -23,10 +24,9 @@ from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.other_order import moved
 from cpgnn.io.parquet import is_parquet
+from cpgnn.io.problems import Problems
 from cpgnn.io.tables import TableFile, read_table
 from cpgnn.io.word_columns import take_kinds
-from cpgnn.mixed import Mixed
-from cpgnn.problems import Problems
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
-from cpgnn.address import StrPath as StrPath
 from cpgnn.engine.memory import memory_limit
 from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError, Message, must_be, tidy
-from cpgnn.presence import no_such_file
+from cpgnn.io.address import StrPath as StrPath
+from cpgnn.io.presence import no_such_file
 
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD = 64

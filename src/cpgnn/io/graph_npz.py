@@ -32,16 +32,16 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 
-from cpgnn.edge_types import MOST_TYPES, UNNAMED, all_types
 from cpgnn.engine.memory import check_features
+from cpgnn.engine.mixed import Category, Mixed
 from cpgnn.engine.text import first_line
 from cpgnn.errors import GraphNotice, must_be
 from cpgnn.graph import Graph
 from cpgnn.io.atomic import atomic_write
 from cpgnn.io.files import StrPath, about, wrong
 from cpgnn.io.npz import Arrays, read_npz_arrays
-from cpgnn.kinds import Kinds
-from cpgnn.mixed import Category, Mixed
+from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, all_types
+from cpgnn.relations.kinds import Kinds
 
 MOST_UNNAMED = 1_000_000
 """Nodes that need neither an edge nor a label to be believed."""

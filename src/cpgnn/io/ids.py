@@ -15,8 +15,8 @@ from cpgnn.engine.text import count, shorten
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.files import StrPath
 from cpgnn.io.names import NO_CONTROL, has_control, has_lines
+from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, read_table
-from cpgnn.problems import MOST, Problems
 
 Fold = Callable[[pa.Array], pa.Array]
 _FOLDS: dict[str, Fold] = {

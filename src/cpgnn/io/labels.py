@@ -11,17 +11,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cpgnn.address import Place
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import Message, advise
+from cpgnn.io.address import Place
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.other_order import label_first, moved
+from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, as_array, read_table
 from cpgnn.io.times import take_times
 from cpgnn.io.word_columns import take_kinds
-from cpgnn.problems import MOST, Problems
 
 SPLITS = ("train", "val", "test")
 # fmt: off

@@ -19,7 +19,7 @@ from cpgnn.errors import Message, advise
 from cpgnn.io.edges import EdgeList
 from cpgnn.io.features import FeatureRows
 from cpgnn.io.labels import LabelRows
-from cpgnn.kinds import Kinds
+from cpgnn.relations.kinds import Kinds
 
 OTHER = "other"
 """The kind of nodes that no file names."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.engine.arrays import as_features
+from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.io.edges import EdgeList
 from cpgnn.io.feature_columns import FeatureColumns, unknown_columns
@@ -23,7 +24,6 @@ from cpgnn.io.graph_npz import features_in, graph_parts, listed_arrays, names_in
 from cpgnn.io.ids import check_ids
 from cpgnn.io.npz import read_npz_arrays
 from cpgnn.io.tables import TableFile
-from cpgnn.mixed import Mixed
 
 
 def read_npz_edges(

@@ -14,12 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cpgnn.address import Address, Place, locate
 from cpgnn.engine.memory import check_classes
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import GraphNotice, check_choice, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.io import rare_classes
+from cpgnn.io.address import Address, Place, locate
 from cpgnn.io.column_choice import ColumnOptions, Columns
 from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
 from cpgnn.io.feature_columns import FeatureColumns
@@ -33,9 +33,9 @@ from cpgnn.io.labels import LabelRows, class_notices, read_labels
 from cpgnn.io.names import check_names
 from cpgnn.io.node_kinds import find_kinds
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
+from cpgnn.io.problems import Problems
 from cpgnn.io.times import TimedEdges, Times
-from cpgnn.kinds import Kinds
-from cpgnn.problems import Problems
+from cpgnn.relations.kinds import Kinds
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def read_graph(
     """Read a graph from files.
 
     edges: a table (CSV, TSV, space-separated, each also `.gz`; Parquet; an Excel workbook; a table
-        of a database: see `cpgnn.address`) with source, target[, weight]; a column behind them
+        of a database: see `cpgnn.io.address`) with source, target[, weight]; a column behind them
         that is called type, relation or kind says what an edge means;
         or GraphML (`.graphml`), or our `.npz`, which may bring labels and features along.
     labels: a table with id, label[, split = train|val|test]. An empty label means unknown.

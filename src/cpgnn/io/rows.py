@@ -14,8 +14,8 @@ from itertools import chain, islice
 
 import pyarrow as pa
 
-from cpgnn.address import Address
 from cpgnn.engine.memory import memory_limit
+from cpgnn.io.address import Address
 from cpgnn.io.csv_dialect import SAMPLE_LINES
 from cpgnn.io.databases import open_table
 from cpgnn.io.files import wrong

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from cpgnn.address import Address, Place, locate
 from cpgnn.engine.text import count, first_line, listed, shorten
 from cpgnn.errors import InputError
+from cpgnn.io.address import Address, Place, locate
 from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import NotUTF8Error, StrPath, all_bytes, arrow_source, opened, western, wrong
 from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS
 from cpgnn.io.parquet import is_parquet, plain_types, read_parquet
+from cpgnn.io.problems import MOST, RowsError
 from cpgnn.io.rows import read_rows
-from cpgnn.problems import MOST, RowsError
 
 TextColumns = Callable[[tuple[str, ...] | None], set[int]]
 """Given the header, the columns that are text whatever stands in them."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from cpgnn.edge_types import Directed
 from cpgnn.engine.text import count, shorten
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.readings import find_reading, read_numbers
 from cpgnn.io.tables import TableFile
+from cpgnn.relations.edge_types import Directed
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cpgnn.edge_types import MOST_TYPES
 from cpgnn.engine.text import count, listed
 from cpgnn.errors import advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.names import check_names
 from cpgnn.io.tables import TableFile, as_array, known_cells
+from cpgnn.relations.edge_types import MOST_TYPES
 
 
 def take_types(

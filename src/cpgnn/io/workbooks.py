@@ -6,10 +6,10 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from cpgnn.address import Address
 from cpgnn.engine.memory import memory_limit
 from cpgnn.engine.text import first_line, listed
 from cpgnn.errors import InputError
+from cpgnn.io.address import Address
 from cpgnn.io.databases import choose
 from cpgnn.io.files import failed, opened, wrong
 

@@ -17,7 +17,7 @@ from cpgnn.engine.text import first_line
 from cpgnn.errors import must_be
 from cpgnn.io.atomic import atomic_write
 from cpgnn.io.files import StrPath
-from cpgnn.presence import check_table_path
+from cpgnn.io.presence import check_table_path
 
 FORMULA = r"^([=+\-@\t\r])"
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.derived import heard_relations, near
 from cpgnn.graph import Graph
 from cpgnn.priors import columns as col
-from cpgnn.relations import Relation, edges
+from cpgnn.relations.derived import heard_relations, near
+from cpgnn.relations.relation import Relation, edges
 
 WIDEST, LEAST_WIDE = 256, 64
 """Principal coordinates of a wide X that networks read: at most, and where nodes are many."""

@@ -20,8 +20,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from cpgnn.cross_fitting import Worlds
 from cpgnn.engine.adam import Adam
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.loop import seeded
 from cpgnn.engine.sparse import SparseOperator, dropped
 

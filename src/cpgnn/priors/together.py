@@ -18,8 +18,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from cpgnn.cross_fitting import Worlds
 from cpgnn.engine.adam import Adam
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.sparse import SparseOperator
 from cpgnn.priors.networks import EPSILON, Copies, Descent, Judge, Network, descend, operator
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.priors.tree_text import check_text
 
 if TYPE_CHECKING:

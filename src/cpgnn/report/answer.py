@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpgnn.engine.formatting import percent, quoted
 from cpgnn.evaluation.metrics import Evaluation, Scored
 from cpgnn.evaluation.verdict import Verdict, measured, times_chance
-from cpgnn.formatting import percent, quoted
 
 if TYPE_CHECKING:
     from cpgnn.run.run import Run

@@ -10,14 +10,14 @@ import numpy as np
 import cpgnn
 from cpgnn.check import Finding, find
 from cpgnn.check.finding import worst_first
+from cpgnn.engine.formatting import matrix_title, percent, ratio
 from cpgnn.engine.text import count
 from cpgnn.evaluation.calibration import LEAST, Calibration, Reliability
 from cpgnn.evaluation.verdict import measured
 from cpgnn.explanation.sentences import USES
 from cpgnn.explanation.terms import ECHO, OWN
-from cpgnn.formatting import matrix_title, percent, ratio
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
-from cpgnn.relations import TWO_HOPS
+from cpgnn.relations.relation import TWO_HOPS
 from cpgnn.report.answer import Answer, answer
 from cpgnn.report.charts import Chart, Series, line_chart
 from cpgnn.report.grids import Grid, confusion_grid, share_grid

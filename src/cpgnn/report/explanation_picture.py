@@ -6,10 +6,10 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
+from cpgnn.engine.formatting import shortened, signed, whole_percent
 from cpgnn.errors import must_be
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.terms import Term, terms
-from cpgnn.formatting import shortened, signed, whole_percent
 from cpgnn.io.files import wrong
 from cpgnn.report.plots import BAR, BEST, INK, as_they_are, figure, own, save
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cpgnn.engine.text import count
-from cpgnn.evaluation.intervals import EdgeFrequency
-from cpgnn.formatting import (
+from cpgnn.engine.formatting import (
     between,
     edges_lead,
     matrix_title,
@@ -17,6 +15,8 @@ from cpgnn.formatting import (
     quoted,
     whole_percent,
 )
+from cpgnn.engine.text import count
+from cpgnn.evaluation.intervals import EdgeFrequency
 
 FEW, MANY = 3, 8
 """Up to FEW classes, two matrices stand side by side; beyond MANY, headers stand upright."""

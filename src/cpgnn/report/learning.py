@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from cpgnn.engine.formatting import percent
 from cpgnn.engine.loop import Epoch
-from cpgnn.formatting import percent
 from cpgnn.report.charts import Chart, Series, line_chart
 
 

@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.formatting import shortened, signed, whole_percent
 from cpgnn.explanation.contributions import explain
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.terms import others, terms
-from cpgnn.formatting import shortened, signed, whole_percent
 from cpgnn.graph import Graph
 from cpgnn.report.explanation_picture import check_picture
 from cpgnn.report.plots import BEST, INK, as_they_are, figure, own, save

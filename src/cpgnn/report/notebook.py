@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from cpgnn.engine.arrays import same_class_share
+from cpgnn.engine.formatting import emphasised, percent, ratio, shortened, signed, whole_percent
 from cpgnn.engine.text import count
-from cpgnn.formatting import emphasised, percent, ratio, shortened, signed, whole_percent
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier

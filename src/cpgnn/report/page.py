@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from cpgnn.engine.formatting import between, emphasised, percent, probability
 from cpgnn.engine.text import count
 from cpgnn.errors import Mention, Message, either
-from cpgnn.formatting import between, emphasised, percent, probability
 from cpgnn.report.grids import OPTIMISTIC
 from cpgnn.report.packing import script_json
 

@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.formatting import shortened
 from cpgnn.evaluation.calibration import Reliability
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.evaluation.metrics import Scored
-from cpgnn.formatting import shortened
 from cpgnn.io import atomic_write
 from cpgnn.report.learning import counted_through
 

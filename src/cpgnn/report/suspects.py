@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpgnn.engine.formatting import quoted
 from cpgnn.engine.text import count
 from cpgnn.errors import InputError
 from cpgnn.explanation.contributions import explain
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.sentences import sentences
 from cpgnn.explanation.wording import because
-from cpgnn.formatting import quoted
 
 if TYPE_CHECKING:
     from cpgnn.evaluation.thresholds import Flag

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.doubt.drift import Shift, shifts
+from cpgnn.engine.formatting import between, percent
 from cpgnn.engine.text import count
 from cpgnn.errors import must_be
 from cpgnn.evaluation.metrics import Scored
-from cpgnn.formatting import between, percent
 from cpgnn.run.run import Run
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 import cpgnn
-from cpgnn.address import Place
 from cpgnn.classifier import TRIAL_COLUMNS, CPGNNClassifier
 from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.records import damaged, json_text, read_record, reason
@@ -32,8 +31,9 @@ from cpgnn.io import (
     write_graph,
     write_table,
 )
+from cpgnn.io.address import Place
 from cpgnn.io.names import check_graph_names, check_names
-from cpgnn.presence import CONFIG, check_run_folder
+from cpgnn.io.presence import CONFIG, check_run_folder
 from cpgnn.report.contents import gather
 from cpgnn.report.page import render
 from cpgnn.run.fit import train_run

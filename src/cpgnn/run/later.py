@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.edge_types import UNNAMED, all_types
+from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import GraphNotice, advise, must_be
 from cpgnn.graph import Graph
-from cpgnn.kinds import Kinds
-from cpgnn.mixed import Mixed
+from cpgnn.relations.edge_types import UNNAMED, all_types
+from cpgnn.relations.kinds import Kinds
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from cpgnn.check.finding import Finding
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.formatting import between, percent, quoted
 from cpgnn.engine.loop import Epoch
 from cpgnn.engine.text import count
 from cpgnn.errors import Message, advise, must_be
@@ -22,7 +23,6 @@ from cpgnn.evaluation.relation_frequencies import relation_frequencies, stronges
 from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.verdict import Verdict, judge
 from cpgnn.evaluation.without_graph import WithoutGraph
-from cpgnn.formatting import between, percent, quoted
 from cpgnn.graph import Graph
 from cpgnn.io import FeatureColumns
 from cpgnn.splits import Split

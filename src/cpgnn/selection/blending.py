@@ -24,15 +24,15 @@ import scipy.sparse as sp
 import torch
 from scipy.special import log_softmax
 
-from cpgnn.blend import Blend, Hearing, Said
-from cpgnn.cross_fitting import Worlds
-from cpgnn.derived import relation_sets
+from cpgnn.blend.blend import Blend, Hearing, Said
+from cpgnn.blend.second_stage import SecondStage, fit_second_stage, in_every_world
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.loop import Begin
 from cpgnn.engine.scores import validation_score
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
-from cpgnn.relations import TWO_HOPS
-from cpgnn.second_stage import SecondStage, fit_second_stage, in_every_world
+from cpgnn.relations.derived import relation_sets
+from cpgnn.relations.relation import TWO_HOPS
 from cpgnn.selection.portfolio import Member, fit_again, fit_members, scores
 from cpgnn.selection.self_training import with_guesses
 from cpgnn.settings import Settings

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import softmax
 from torch import nn
 
-from cpgnn.blend import Blend, Said
+from cpgnn.blend.blend import Blend, Said
 from cpgnn.compatibility import enhanced_belief, estimate_compatibility
 from cpgnn.engine.loop import Begin, Training, expect
 from cpgnn.errors import BeliefOverflowError, must_be

@@ -28,8 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from cpgnn.cross_fitting import Worlds
-from cpgnn.derived import among_predicted, is_far
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.errors import must_be, wrong_value
 from cpgnn.priors.columns import label_shares_around
@@ -48,6 +47,7 @@ from cpgnn.priors.members import (
 from cpgnn.priors.networks import Descent, fit_networks
 from cpgnn.priors.together import fit_together
 from cpgnn.priors.trees import Boosting, fit_trees
+from cpgnn.relations.derived import among_predicted, is_far
 
 MAX_LINK_NODES = 300_000
 """Beyond this the weights of LINK, 32 a node and world, outgrow the graph."""

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from scipy.special import softmax
 
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.loop import Observer, Training
 from cpgnn.errors import BeliefOverflowError
 from cpgnn.graph import Graph

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cpgnn import synthetic
 from cpgnn.errors import GraphNotice, InputError
 from cpgnn.graph import Graph
-from cpgnn.synthetic import generate_graph, mixhop_compatibility, uniform_compatibility
+from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility, uniform_compatibility
 
 LEVELS = [round(0.1 * k, 1) for k in range(11)]
 PAPER_SIZES = [1000] * 10
@@ -174,8 +173,8 @@ def is_drawn_from(observed: Counter[tuple], probability: Counter[tuple]) -> floa
 @pytest.mark.parametrize("patience", [32, 0])
 def test_one_step_follows_the_closed_form(monkeypatch, patience):
     """Both ways of drawing: again and again (patience 32), and weighing what is left (0)."""
-    monkeypatch.setattr(synthetic, "PATIENCE", patience)
-    monkeypatch.setattr(synthetic, "BLOCK", 8)
+    monkeypatch.setattr(generate, "PATIENCE", patience)
+    monkeypatch.setattr(generate, "BLOCK", 8)
     H = np.array([[0.1, 0.7, 0.2], [0.3, 0.0, 0.7], [0.5, 0.2, 0.3]])
     observed: Counter[tuple] = Counter()
     for seed in range(1000):
@@ -264,7 +263,7 @@ def our_summaries(target: str, bootstrap: str) -> np.ndarray:
     setting = {"num_bootstrap": N_0, "edges_per_node": M, "bootstrap": bootstrap}
     rows = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(synthetic, "BLOCK", 64)
+        patch.setattr(generate, "BLOCK", 64)
         for seed in range(REPEATS):
             graph = generate_graph(SIZES, TARGETS[target], seed=seed, **setting)
             rows.append(summary(graph.labels, graph.adjacency.toarray()))

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.arrays import is_symmetric, simple_adjacency
 from cpgnn.errors import must_be, wrong_value
-from cpgnn.relations import Relation, edges
+from cpgnn.relations.relation import Relation, edges
 
 UNNAMED = "edges"
 """The name of the only type where nobody gave it one."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cpgnn.relations import edges, two_hops
+from cpgnn.relations.relation import edges, two_hops
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
-from cpgnn.node_classifier import NodeClassifier, NodeFolds, node_positions
+from cpgnn.selection.node_classifier import NodeClassifier, NodeFolds, node_positions
 from toys import planted
 
 GRAPH = planted(n=90, signal=0.6)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from cpgnn.classifier import CPGNNClassifier
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.inputs import to_graph
 from cpgnn.errors import check_count, must_be, wrong_value
 from cpgnn.graph import Graph

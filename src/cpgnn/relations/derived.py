@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.edge_types import EdgeType
 from cpgnn.graph import Graph
-from cpgnn.relations import EDGES, MAX_ENTRIES, TWO_HOPS, Relation, edges, two_hops
+from cpgnn.relations.edge_types import EdgeType
+from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS, Relation, edges, two_hops
 
 SHARED = ", shared"
 

@@ -7,8 +7,8 @@ import pytest
 
 from cpgnn.errors import InputError
 from cpgnn.homophily import relation_matrices
-from cpgnn.synthetic import mixhop_compatibility
-from cpgnn.synthetic_types import Drawn, generate_typed_graph, moved
+from cpgnn.synthetic.generate import mixhop_compatibility
+from cpgnn.synthetic.typed import Drawn, generate_typed_graph, moved
 
 NEXT = moved(mixhop_compatibility(4, 0.7), 1, directed=True)
 MIRRORED = moved(mixhop_compatibility(4, 0.7), 2, directed=False)

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
-from cpgnn.cross_fitting import Worlds
-from cpgnn.relations import edges
-from cpgnn.second_stage import Taught, fit_second_stage, fit_stage, heard
+from cpgnn.blend.second_stage import Taught, fit_second_stage, fit_stage, heard
+from cpgnn.engine.cross_fitting import Worlds
+from cpgnn.relations.relation import edges
 
 
 @pytest.fixture

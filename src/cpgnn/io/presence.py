@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cpgnn.address import Address, StrPath, locate
 from cpgnn.errors import InputError, must_be
-from cpgnn.problems import Problems
+from cpgnn.io.address import Address, StrPath, locate
+from cpgnn.io.problems import Problems
 
 CONFIG = "config.json"
 TABLE_ENDINGS = (".csv", ".parquet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.selection.self_training import with_guesses
 
 

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from cpgnn.cross_fitting import Worlds
+from cpgnn.engine.cross_fitting import Worlds
 
 OWN_WEIGHT = 10.0
 """The pull on w and b; 1 and 30 were worse on validation labels."""

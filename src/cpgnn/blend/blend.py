@@ -16,13 +16,13 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.special import softmax
 
+from cpgnn.blend.second_stage import Stage, heard
 from cpgnn.engine.text import listed, shorten
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.priors.members import Heard, Prior
-from cpgnn.relations import TWO_HOPS
-from cpgnn.second_stage import Stage, heard
+from cpgnn.relations.relation import TWO_HOPS
 
 
 @dataclass(frozen=True)

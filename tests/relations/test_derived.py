@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpgnn.derived import heard_relations, relation_sets, shared
 from cpgnn.graph import Graph
+from cpgnn.relations.derived import heard_relations, relation_sets, shared
 
 pytestmark = pytest.mark.filterwarnings("ignore::cpgnn.errors.GraphNotice")
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from cpgnn.formatting import between, percent, probability, quoted, whole_percent
+from cpgnn.engine.formatting import between, percent, probability, quoted, whole_percent
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpgnn.edge_weights import is_wide, weight_variants
 from cpgnn.graph import Graph
+from cpgnn.relations.edge_weights import is_wide, weight_variants
 
 AMOUNTS = np.array([0.5, 10.0, 20_000.0])
 

@@ -15,9 +15,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from cpgnn import CPGNNClassifier, Graph, explain
-from cpgnn.blend import Blend
+from cpgnn.blend.blend import Blend
 from cpgnn.errors import InputError
-from cpgnn.synthetic import generate_graph, mixhop_compatibility
+from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 
 
 def named(n: int) -> list[str]:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpgnn.distant import (
+from cpgnn.engine.distant import (
     centred_basis,
     estimate_from_few,
     fit_powers,

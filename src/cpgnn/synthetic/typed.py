@@ -16,7 +16,7 @@ import numpy as np
 from cpgnn.errors import GraphNotice, check_count, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.reference import Labelled, as_class_sizes, as_integer, inject_features
-from cpgnn.synthetic import as_compatibility
+from cpgnn.synthetic.generate import as_compatibility
 
 
 @dataclass(frozen=True, eq=False)

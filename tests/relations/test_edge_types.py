@@ -14,10 +14,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpgnn.edge_types import EdgeType
 from cpgnn.errors import GraphNotice, InputError
 from cpgnn.graph import Graph
 from cpgnn.io.graph_npz import read_graph_npz, write_graph
+from cpgnn.relations.edge_types import EdgeType
 from cpgnn.run.later import extended
 
 PAYS = np.array([[0, 1, 1], [0, 0, 0], [0, 1, 0]])

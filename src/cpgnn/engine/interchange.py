@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.edge_types import Directed, all_types
 from cpgnn.engine.arrays import is_symmetric, pyg_features
 from cpgnn.errors import must_be, wrong_value
+from cpgnn.relations.edge_types import Directed, all_types
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -1,0 +1,1 @@
+"""The default model: several priors and one matrix for every relation, summed in log-odds."""

@@ -1,0 +1,13 @@
+from .atomic import atomic_folder as atomic_folder
+from .atomic import atomic_write as atomic_write
+from .atomic import check_free as check_free
+from .feature_columns import FeatureColumns as FeatureColumns
+from .graph_npz import read_graph_npz as read_graph_npz
+from .graph_npz import write_graph as write_graph
+from .npz import read_npz_arrays as read_npz_arrays
+from .presence import check_table_path as check_table_path
+from .read import LoadedGraph as LoadedGraph
+from .read import read_graph as read_graph
+from .tables import TableFile as TableFile
+from .tables import read_table as read_table
+from .write import write_table as write_table
