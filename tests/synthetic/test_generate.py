@@ -16,6 +16,7 @@ from scipy import stats
 
 from cpgnn.errors import GraphNotice, InputError
 from cpgnn.graph import Graph
+from cpgnn.synthetic import generate
 from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility, uniform_compatibility
 
 LEVELS = [round(0.1 * k, 1) for k in range(11)]
