@@ -14,8 +14,7 @@ from cpgnn.blend.blend import Said
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
 from cpgnn.errors import check_count, wrong_value
-from cpgnn.evaluation.calibration import softmax
-from cpgnn.explanation.blended import blend_terms
+from cpgnn.evaluation.prediction import Prediction
 from cpgnn.explanation.explanation import PRIOR, Explanation
 from cpgnn.explanation.features import Features, Typical, features_of
 from cpgnn.explanation.pieces import Piece, blend_pieces, prior_pieces
@@ -23,6 +22,10 @@ from cpgnn.explanation.walks import Walks, split_walks
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
 from cpgnn.propagation import prior_belief
+from cpgnn.relations.derived import is_far
+
+MOST_FAR = 1_000_000
+"""Terms of nodes two hops away that are told one by one at most."""
 
 
 def explain(
@@ -55,24 +58,28 @@ def explain(
     else:
         must = "be a fitted CPGNNClassifier or a CPGNN"
         raise wrong_value("model", must, type(model).__name__)
-    ids = given.graph.node_ids.to_numpy()
-    where = np.arange(len(ids)) if nodes is None else given.graph.positions(nodes)
-    known = np.flatnonzero(np.isin(given.used_for, ["train", "val"]) & (given.labels >= 0))
-    ends = given.graph.degrees @ enhanced_belief(given.probabilities, given.labels, known)
-    terms = _walked(given, where, ids) if given.said is None else _blended(given, where, ids)
+    made, labels = given.prediction, given.labels
+    ids = made.graph.node_ids.to_numpy()
+    where = np.arange(len(ids)) if nodes is None else made.graph.positions(nodes)
+    known = np.flatnonzero(np.isin(given.used_for, ["train", "val"]) & (labels >= 0))
+    ends = made.graph.degrees @ enhanced_belief(made.probabilities, labels, known)
+    terms = _walked(given, where) if made.said is None else _blended(made.said, where)
+    neighbours = terms.pop("neighbours")
     if features:
         terms["features"] = _features(given, terms, where, features)
     return Explanation(
         node_ids=ids[where],
         class_names=given.class_names,
-        logits=given.logits[where],
-        probabilities=given.probabilities[where],
-        labels=given.labels[where],
+        logits=made.logits[where],
+        probabilities=made.probabilities[where],
+        labels=labels[where],
         used_for=given.used_for[where],
+        neighbours=ids[neighbours],
+        neighbour_labels=labels[neighbours],
         edge_frequency=given.edge_frequency,
         edge_share=edge_share(ends, given.edge_frequency),
-        weighted=given.graph.is_weighted,
-        nothing_known=None if given.nothing_known is None else given.nothing_known[where],
+        weighted=made.graph.is_weighted,
+        nothing_known=made.nothing_known[where],
         **terms,
     )
 
@@ -88,62 +95,78 @@ def explain_features(
     return made
 
 
-def _walked(given: _Given, where: np.ndarray, ids: np.ndarray) -> dict[str, Any]:
+def _walked(given: _Given, where: np.ndarray) -> dict[str, Any]:
     """The terms of the paper's model."""
-    network = given.network
+    network, scaled = given.network, given.prediction.scaled
     assert network is not None
-    walks = _walks(network, given.graph, where)
+    walks = _walks(network, scaled, where)
     return {
         "prior": walks.own,
         "returning": walks.returning,
         "pointer": walks.pointer,
-        "neighbours": ids[walks.neighbours],
-        "weights": given.graph.adjacency[where].data[: len(walks.neighbours)],
+        "neighbours": walks.neighbours,
+        "weights": scaled.adjacency[where].data[: len(walks.neighbours)],
         "contributions": walks.arriving,
         "looks_like": walks.beliefs.argmax(axis=1),
-        "neighbour_labels": given.labels[walks.neighbours],
         "prior_kind": getattr(network.prior, "kind", "custom"),
         "num_layers": network.num_layers,
         "normalization": network.normalization,
     }
 
 
-def _blended(given: _Given, where: np.ndarray, ids: np.ndarray) -> dict[str, Any]:
-    """The terms of a blend."""
-    assert given.said is not None
-    made = blend_terms(given.said, where)
-    own = sum(made.parts.values(), np.zeros((len(where), 1)))
+def _blended(said: Said, where: np.ndarray) -> dict[str, Any]:
+    """The terms of a blend: own part, one for every neighbour, those two hops away.
+
+    The latter one by one up to MOST_FAR terms in all, else in one sum for each node.
+    """
+    s = len(where)
+    far = np.zeros((s, said.blend.num_classes))
+    found = []
+    for relation in dict.fromkeys(one.relation for one in said.heard):
+        entries = int(np.diff(said.inputs.relations[relation].matrix.indptr)[where].sum())
+        if is_far(relation) and entries > MOST_FAR:
+            far += said.sums(where, relation)
+            continue
+        rows, terms = said.terms(where, relation)
+        owner = np.repeat(np.arange(s), np.diff(rows.indptr))
+        names = np.full(len(terms), relation, dtype=object)
+        found.append((owner, rows.indices, names, rows.data, terms))
+    owner, *columns = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.argsort(owner, kind="stable")
+    neighbours, relations, weights, terms = (column[order] for column in columns)
+    parts = said.own_parts(where)
+    own = sum(parts.values(), np.zeros((s, 1)))
     return {
         "prior": own,
         "returning": np.zeros_like(own),
-        "pointer": made.pointer,
-        "neighbours": ids[made.neighbours],
-        "weights": made.weights,
-        "contributions": made.contributions,
-        "looks_like": given.said.beliefs[made.neighbours].argmax(axis=1),
-        "neighbour_labels": given.labels[made.neighbours],
+        "pointer": np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=s))]),
+        "neighbours": neighbours,
+        "weights": weights,
+        "contributions": terms,
+        "looks_like": said.beliefs[neighbours].argmax(axis=1),
         "prior_kind": "blend",
         "num_layers": 1,
         "normalization": "none",
-        "parts": made.parts,
-        "relations": made.relations,
-        "far": made.far if made.far.any() else None,
+        "parts": parts,
+        "relations": relations,
+        "far": far if far.any() else None,
     }
 
 
 def _features(given: _Given, terms: dict[str, Any], where: np.ndarray, top: int) -> Features:
-    said, fitted, labels, shape = given.said, given.fitted, given.train_labels, None
+    said, shape = given.prediction.said, None
     pieces: Iterable[dict[str, list[Piece]]]
     if said is None:
         assert given.network is not None
         parts = {PRIOR: terms["prior"]}
-        made = prior_pieces(given.network, given.graph, where, terms["prior"])
+        made = prior_pieces(given.network, given.prediction.scaled, where, terms["prior"])
         pieces = ({PRIOR: one} for one in made)
     else:
         parts = terms["parts"]
         pieces = blend_pieces(said, where, given.fitted_ids)
         shape = said.inputs.columns if any(p.name == "trees" for p in said.blend.priors) else None
-    typical = Typical(given.raw, given.class_names, fitted, labels, shape)
+    raw, names = given.prediction.graph, given.class_names
+    typical = Typical(raw, names, given.fitted, given.train_labels, shape)
     return features_of(pieces, parts, typical, where, top)
 
 
@@ -167,23 +190,17 @@ def edge_share(ends: np.ndarray, F: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """A network, a graph as it is fed to it, and what the one says about the other's n nodes."""
+    """A model, what it says about a graph, and what is known of the fit."""
 
     network: CPGNN | None
     """None for a blend."""
-    graph: Graph
+    prediction: Prediction
     class_names: tuple[str, ...]
-    logits: np.ndarray
-    probabilities: np.ndarray
     labels: np.ndarray
     """Index into `class_names`, -1 = unknown."""
     used_for: np.ndarray
     """"train", "val", "test" or ""."""
     edge_frequency: np.ndarray
-    raw: Graph
-    """With features as the user gave them."""
-    nothing_known: np.ndarray | None = None
-    said: Said | None = None
     fitted: Graph | None = None
     """The graph of the fit, and the labels that trained the model, -1 elsewhere."""
     train_labels: np.ndarray | None = None
@@ -191,32 +208,26 @@ class _Given:
 
 
 def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
-    prediction = model.prediction(graph)
+    prediction, split = model.prediction(graph), model.split_
     graph = prediction.graph
     names = tuple(str(name) for name in model.classes_)
     index = {name: i for i, name in enumerate(names)}
     own = np.array([*(index.get(str(name), -1) for name in graph.class_names), -1])
     used_for = np.full(graph.num_nodes, "", dtype=object)
     if graph.fingerprint() == model.nodes_:  # the nodes of the fit
-        split = model.split_
         used_for[split.train], used_for[split.val], used_for[split.test] = "train", "val", "test"
     fitted: Graph | None = getattr(model, "graph_", None)
     train_labels = None
     if fitted is not None:
         train_labels = np.full(fitted.num_nodes, -1)
-        train_labels[model.split_.train] = fitted.labels[model.split_.train]
+        train_labels[split.train] = fitted.labels[split.train]
     return _Given(
         model.model_ if isinstance(model.model_, CPGNN) else None,
-        prediction.scaled,
+        prediction,
         names,
-        prediction.logits,
-        prediction.probabilities,
         own[graph.labels],
         used_for,
         model.edge_frequency_,
-        graph,
-        prediction.nothing_known,
-        prediction.said,
         fitted,
         train_labels,
         getattr(model, "node_ids_", None),
@@ -227,11 +238,10 @@ def _bare(network: CPGNN, graph: Graph | None) -> _Given:
     if graph is None:
         raise wrong_value("graph", "be given with a bare CPGNN", "None")
     logits = _evaluated(network, lambda: network(graph)).cpu().numpy()
-    P = softmax(logits)
-    names = tuple(str(name) for name in graph.class_names)
-    unknown = np.full(graph.num_nodes, "", dtype=object)
-    F = edge_frequency(graph.adjacency, P)
-    return _Given(network, graph, names, logits, P, graph.labels, unknown, F, graph)
+    n, names = graph.num_nodes, tuple(str(name) for name in graph.class_names)
+    made = Prediction(graph, graph, logits, np.zeros(n, dtype=bool), None, 1.0)
+    F = edge_frequency(graph.adjacency, made.probabilities)
+    return _Given(network, made, names, graph.labels, np.full(n, "", dtype=object), F)
 
 
 def _walks(network: CPGNN, graph: Graph, where: np.ndarray) -> Walks:

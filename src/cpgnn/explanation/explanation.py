@@ -212,16 +212,18 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and text, ready for JSON; lists over classes follow "classes"."""
-        seen = self.edge_frequency.astype(object)
-        seen[np.isnan(self.edge_frequency)] = None
-        return {
-            "classes": list(self.class_names),
-            "prior": self.prior_kind,
-            "num_layers": self.num_layers,
-            "normalization": self.normalization,
-            "edge_frequency": seen.tolist(),
-            "nodes": [self._node(i, name) for i, name in enumerate(as_text(self.node_ids))],
-        }
+        return dict(
+            plain(
+                {
+                    "classes": self.class_names,
+                    "prior": self.prior_kind,
+                    "num_layers": self.num_layers,
+                    "normalization": self.normalization,
+                    "edge_frequency": self.edge_frequency,
+                    "nodes": [self._node(i) for i in range(len(self))],
+                }
+            )
+        )
 
     def write(self, path: StrPath) -> None:
         """Writes `to_dict` as .json, or `to_frame` as .csv or .parquet."""
@@ -229,45 +231,40 @@ class Explanation:
         if path.suffix.lower() != ".json":
             write_table(path, self.to_frame())
             return
-        text = json.dumps(plain(self.to_dict()), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
         with atomic_write(path) as file:
             file.write(f"{text}\n".encode())
 
-    def _blended(self, i: int) -> dict[str, Any]:
-        """What only the explanation of a blend has."""
-        found: dict[str, Any] = {}
-        if self.parts is not None:
-            found["parts"] = {name: part[i].tolist() for name, part in self.parts.items()}
-        if self.far is not None:
-            found["two_hops"] = self.far[i].tolist()
-        if self.features is not None:
-            found |= self.features.to_dict(i)
-        return found
-
-    def _node(self, i: int, name: str) -> dict[str, Any]:
+    def _node(self, i: int) -> dict[str, Any]:
         names, rows = (*self.class_names, None), self.of(i)
-        return {
-            "id": name,
+        found = {
+            "id": str(self.node_ids[i]),
             "class": names[self.predicted[i]],
             "label": names[self.labels[i]],
             "words": self.words(i),
-            "probabilities": self.probabilities[i].tolist(),
-            "logits": self.logits[i].tolist(),
-            "prior": self.prior[i].tolist(),
-            "returning": self.returning[i].tolist(),
-            **self._blended(i),
-            "neighbours": [
-                {
-                    "id": str(self.neighbours[at]),
-                    "weight": float(self.weights[at]),
-                    **({} if self.relations is None else {"relation": self.relations[at]}),
-                    "looks_like": names[self.looks_like[at]],
-                    "label": names[self.neighbour_labels[at]],
-                    "contribution": self.contributions[at].tolist(),
-                }
-                for at in range(rows.start, rows.stop)
-            ],
+            "probabilities": self.probabilities[i],
+            "logits": self.logits[i],
+            "prior": self.prior[i],
+            "returning": self.returning[i],
         }
+        if self.parts is not None:
+            found["parts"] = {name: part[i] for name, part in self.parts.items()}
+        if self.far is not None:
+            found["two_hops"] = self.far[i]
+        if self.features is not None:
+            found |= {"features": self.features.rows[i], "features_error": self.features.error[i]}
+        found["neighbours"] = [
+            {
+                "id": str(self.neighbours[at]),
+                "weight": float(self.weights[at]),
+                **({} if self.relations is None else {"relation": self.relations[at]}),
+                "looks_like": names[self.looks_like[at]],
+                "label": names[self.neighbour_labels[at]],
+                "contribution": self.contributions[at],
+            }
+            for at in range(rows.start, rows.stop)
+        ]
+        return found
 
 
 def check_ending(path: StrPath) -> Path:

@@ -73,22 +73,6 @@ class Features:
         sampled = max((row.error for row in self.rows[i]), default=0.0)
         return text + (f"; they are sampled, ± {sampled:.2g}." if sampled else ".")
 
-    def to_dict(self, i: int) -> dict[str, Any]:
-        """Of the i-th node, ready for JSON."""
-        listed = [
-            {
-                "part": row.part,
-                "source": row.source,
-                "column": row.column,
-                "value": _or_none(row.value),
-                "typical": [_or_none(value) for value in row.typical],
-                "contribution": row.contribution.tolist(),
-                "error": row.error,
-            }
-            for row in self.rows[i]
-        ]
-        return {"features": listed, "features_error": float(self.error[i])}
-
     def to_frame(self) -> pd.DataFrame:
         """A row for each node, part, column and class; `typical` is that of the class."""
         flat = [(str(name), row) for name, rows in zip(self.node_ids, self.rows, strict=True)
@@ -153,10 +137,6 @@ def _entries(of: dict[str, list[Piece]]) -> Iterator[tuple[str, Piece, int]]:
         for piece in pieces:
             for j in range(len(piece.names)):
                 yield name, piece, j
-
-
-def _or_none(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _sum(rows: list[Feature]) -> Feature:
