@@ -17,7 +17,7 @@ from alternatives import EdgeIndexCPGNN, SparseTensorCPGNN, usual_epoch
 from measuring import interleaved, keep
 from ours import epochs, floor, plain_epoch, prepared
 
-COUNT, PROCESSES = 300, 7
+COUNT, PROCESSES = 150, 5
 CASES = (
     ("squirrel", True, "mlp"),
     ("squirrel", True, "cheby"),
@@ -36,6 +36,8 @@ def measured(name: str, features: bool, prior: str) -> dict[str, float | str]:
         "floor": floor(graph, prior),
         "floor, our product": floor(graph, prior, product=cpgnn.engine.sparse.product),
         "ours": run,
+        "torch's Adam": epochs(graph, split, prior, 1, count, adam="torch's"),
+        "autograd's λ‖Θ‖²": epochs(graph, split, prior, 1, count, adam="autograd"),
         "plain": plain_epoch(graph, split, prior),
         "PyG, CSR": usual_epoch(SparseTensorCPGNN(graph, prior), graph, split),
     }
@@ -58,6 +60,8 @@ def measured(name: str, features: bool, prior: str) -> dict[str, float | str]:
         "ours ÷ floor, our product": ours["cpu_ms"] / times["floor, our product"]["cpu_ms"],
         "ours ÷ plain": ours["cpu_ms"] / times["plain"]["cpu_ms"],
     }
+    for other in ("torch's Adam", "autograd's λ‖Θ‖²"):
+        row[f"{other} ÷ ours"] = times[other]["cpu_ms"] / times["ours"]["cpu_ms"]
     for other in ("PyG, CSR", "PyG, edge_index"):
         row[f"{other}, CPU ms"] = times[other]["cpu_ms"]
         row[f"{other} ÷ ours"] = times[other]["cpu_ms"] / ours["cpu_ms"]

@@ -79,18 +79,32 @@ def plain_epoch(graph: Graph, split: Split, prior: str, num_layers: int = 1) -> 
     return epoch
 
 
-def epochs(graph: Graph, split: Split, prior: str, num_layers: int, count: int):
-    """A call that makes `count` epochs of phase 2, each with its validation score."""
+def epochs(
+    graph: Graph, split: Split, prior: str, num_layers: int, count: int, *, adam: str = "ours"
+):
+    """A call that makes `count` epochs of phase 2, each with its validation score.
+
+    `adam` is "ours", "torch's" with its weight decay, or "autograd": torch's, with the gradient of
+    λ_p‖Θ_p‖² left to autograd.
+    """
     model = Architecture(prior, num_layers).build(graph, seed=0)
     with torch.no_grad():
         model.H_bar.normal_(0, 0.1, generator=torch.Generator().manual_seed(0))
     target = Target.of(model.view(graph), split)
-    optimizer = Adam(model.prior.parameters(), [model.H_bar], lr=0.01, eps=1e-7)
-    optimizer.weight_decay = 1e-3
     Theta_p = list(model.prior.parameters())
+    if adam == "ours":
+        optimizer = Adam(Theta_p, [model.H_bar], lr=0.01, eps=1e-7)
+        optimizer.weight_decay = 1e-3
+    else:
+        decayed = {"params": Theta_p, "weight_decay": 1e-3 if adam == "torch's" else 0.0}
+        groups = [decayed, {"params": [model.H_bar]}]
+        optimizer = torch.optim.Adam(groups, lr=0.01, eps=1e-7, fused=True)
     best, eta = Best(), 1.0 if num_layers else 0.0
 
     def loss(logits: torch.Tensor) -> torch.Tensor:
-        return overall_loss(logits, target, Theta_p, model.H_bar, 5e-4, eta)
+        if adam != "autograd":
+            return overall_loss(logits, target, Theta_p, model.H_bar, 5e-4, eta)
+        norm = sum(W.square().sum() for W in Theta_p)
+        return overall_loss(logits, target, [], model.H_bar, 0.0, eta) + 5e-4 * norm
 
     return lambda: descend(model, model, loss, target, optimizer, best, phase=2, epochs=count)

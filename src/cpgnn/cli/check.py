@@ -9,6 +9,7 @@ import typer
 from cpgnn.cli import options as opt
 
 
+@opt.reads_tables
 def check(
     edges: opt.Edges,
     labels: opt.Labels = None,
@@ -24,30 +25,13 @@ def check(
         str | None, typer.Option(help="The class you look for: compare by its average precision.")
     ] = None,
     seed: opt.Seed = 0,
-    unlabelled: opt.Unlabelled = None,
-    strict_ids: opt.StrictIds = False,
-    merge_rare: opt.MergeRare = None,
-    impute: opt.Impute = None,
-    one_hot: opt.OneHot = False,
-    source: opt.Source = None,
-    target: opt.Target = None,
-    weight: opt.Weight = None,
-    relation_column: opt.Relation = None,
-    kind_column: opt.Kind = None,
-    directed: opt.Directed = False,
-    directed_types: opt.OneWay = None,
+    tables: opt.Tables = opt.Tables(),
     split_time: opt.SplitTime = None,
-    node_id: opt.Id = None,
-    label: opt.Label = None,
-    feature: opt.Feature = None,
-    ignore: opt.Ignore = None,
-    decimal: opt.Decimal = None,
-    header: opt.Header = None,
     threads: opt.Threads = None,
     progress: opt.Progress = "auto",
 ) -> None:
     """Find what is wrong or risky in the data. Exits with 1 if anything is, else with 0."""
-    given = locals()
+    given = opt.by_name(locals())
     from cpgnn.io.presence import check_files
 
     check_files(edges, labels, *(features or ()))

@@ -67,7 +67,7 @@ def explain(
         fitted = load_run(run)
     ids = list(nodes or [])
     if nodes_file is not None:
-        columns = Columns(**opt.columns(None, None, None, node_id, fitted=fitted.options))
+        columns = Columns(**opt.columns({"node_id": node_id}, fitted.options))
         ids += read_node_ids(nodes_file, columns)
     for path in filter(None, (picture, neighbourhood)):
         check_picture(path, len(ids))

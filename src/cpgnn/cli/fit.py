@@ -14,6 +14,7 @@ TEST = 0.2
 """Share of the labels held out for the scores, unless somebody says otherwise."""
 
 
+@opt.reads_tables
 def fit(
     edges: opt.Edges,
     out: opt.Folder,
@@ -73,25 +74,8 @@ def fit(
         bool, typer.Option("--refit", help="Predict with a model trained again on all labels.")
     ] = False,
     normalization: opt.Normalization = "none",
-    unlabelled: opt.Unlabelled = None,
-    strict_ids: opt.StrictIds = False,
-    merge_rare: opt.MergeRare = None,
-    impute: opt.Impute = None,
-    one_hot: opt.OneHot = False,
-    source: opt.Source = None,
-    target: opt.Target = None,
-    weight: opt.Weight = None,
-    relation_column: opt.Relation = None,
-    kind_column: opt.Kind = None,
-    directed: opt.Directed = False,
-    directed_types: opt.OneWay = None,
+    tables: opt.Tables = opt.Tables(),
     split_time: opt.SplitTime = None,
-    node_id: opt.Id = None,
-    label: opt.Label = None,
-    feature: opt.Feature = None,
-    ignore: opt.Ignore = None,
-    decimal: opt.Decimal = None,
-    header: opt.Header = None,
     spreadsheet_safe: opt.SpreadsheetSafe = False,
     threads: opt.Threads = None,
     progress: opt.Progress = "auto",
@@ -105,7 +89,7 @@ def fit(
     ] = None,
 ) -> None:
     """Learn from labelled nodes; predict every node."""
-    options = locals()
+    options = opt.by_name(locals())
     given = {
         key: str(value) if isinstance(value, Path) else value
         for key, value in options.items()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -11,10 +14,8 @@ import typer
 from cpgnn.errors import LARGEST_SEED
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from cpgnn.classifier import CPGNNClassifier
-    from cpgnn.io import FeatureColumns, LoadedGraph
+    from cpgnn.io import LoadedGraph
     from cpgnn.io.column_choice import ColumnOptions
 
 Edges = Annotated[
@@ -87,6 +88,56 @@ Progress = Annotated[
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of threads.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for everything random.")]
 
+
+@dataclass(frozen=True)
+class Tables:
+    """How a command reads the tables of a graph; see `reads_tables`."""
+
+    unlabelled: Unlabelled = None
+    strict_ids: StrictIds = False
+    merge_rare: MergeRare = None
+    impute: Impute = None
+    one_hot: OneHot = False
+    source: Source = None
+    target: Target = None
+    weight: Weight = None
+    relation_column: Relation = None
+    kind_column: Kind = None
+    directed: Directed = False
+    directed_types: OneWay = None
+    node_id: Id = None
+    label: Label = None
+    feature: Feature = None
+    ignore: Ignore = None
+    decimal: Decimal = None
+    header: Header = None
+
+
+def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with every option of `Tables` in place of its parameter `tables`."""
+    shared = inspect.signature(Tables, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True).parameters
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        tables = Tables(**{name: given.pop(name) for name in shared})
+        command(**given, tables=tables)
+
+    parameters = [
+        parameter
+        for name, one in own.items()
+        for parameter in (shared.values() if name == "tables" else [one])
+    ]
+    with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {one.name: one.annotation for one in parameters}
+    return with_options
+
+
+def by_name(given: dict[str, Any]) -> dict[str, Any]:
+    """All options of a command that reads tables, from its `locals()`."""
+    return given | vars(given.pop("tables"))
+
+
 Folder = Annotated[Path, typer.Option(help="Folder to write; must be empty or not exist.")]
 Run = Annotated[Path, typer.Argument(help="A folder written by 'cpgnn fit'.")]
 
@@ -148,52 +199,32 @@ def use_threads(threads: int | None) -> None:
     torch.set_num_threads(threads or 1)
 
 
-def columns(
-    source: str | None,
-    target: str | None,
-    weight: str | None,
-    node_id: str | None,
-    label: str | None = None,
-    feature: str | None = None,
-    ignore: str | None = None,
-    decimal: Literal[".", ","] | None = None,
-    header: bool | None = None,
-    *,
-    relation: str | None = None,
-    kind: str | None = None,
-    directed: bool | str = False,
-    fitted: Mapping[str, Any] | None = None,
-) -> ColumnOptions:
-    """The options that choose columns, as `read_graph` takes them.
+COLUMNS = (
+    *("source", "target", "weight", "node_id", "label", "feature", "ignore", "decimal"),
+    *("relation_column", "kind_column"),
+)
+
+
+def columns(given: Mapping[str, Any], fitted: Mapping[str, Any] | None = None) -> ColumnOptions:
+    """The options of a command that choose columns, as `read_graph` takes them.
 
     What is not given is as in the options of an earlier fit, for files that have such columns.
     """
-    given = {
-        "source": source,
-        "target": target,
-        "weight": weight,
-        "id": node_id,
-        "label": label,
-        "feature": feature,
-        "ignore": ignore,
-        "decimal": decimal,
-        "relation_column": relation,
-        "kind_column": kind,
-    }
-    before = {"id" if key == "node_id" else key: value for key, value in (fitted or {}).items()}
+    before = fitted or {}
+    optional = [key for key in COLUMNS if not given.get(key) and isinstance(before.get(key), str)]
+    chosen = {key: (before if key in optional else given).get(key) for key in COLUMNS}
+    for key in ("feature", "ignore"):
+        chosen[key] = [name for name in (chosen[key] or "").split(",") if name]
+    header, directed = given.get("header"), given.get("directed_types") or given.get("directed")
     if header is None and isinstance(before.get("header"), bool):
         header = before["header"]
-    optional = [key for key in given if not given[key] and isinstance(before.get(key), str)]
-    given |= {key: before[key] for key in optional}
-    lists = {key: (given.pop(key) or "").split(",") for key in ("feature", "ignore")}
-    several: dict[str, Any] = {
-        key: [name for name in names if name] for key, names in lists.items()
-    }
     if not directed:
         optional.append("directed")
         directed = before.get("directed_types") or bool(before.get("directed"))
-    several["directed"] = directed.split(",") if isinstance(directed, str) else directed
-    return cast("ColumnOptions", {**given, **several, "header": header, "optional": optional})
+    chosen["directed"] = directed.split(",") if isinstance(directed, str) else directed
+    chosen["id"], optional = chosen.pop("node_id"), [key.removeprefix("node_") for key in optional]
+    chosen |= {"header": header, "optional": optional, "split_time": given.get("split_time")}
+    return cast("ColumnOptions", chosen)
 
 
 def without_passwords(
@@ -207,61 +238,23 @@ def without_passwords(
     return shown | ({"features": [str(locate(path)) for path in features]} if features else {})
 
 
-def load(given: Mapping[str, Any], *, keep_rows: bool | int = False) -> LoadedGraph:
-    """The graph of a command that reads one: `given` are all of its options, by their names."""
-    names = ("source", "target", "weight", "node_id", "label", "feature", "ignore", "decimal")
-    chosen = columns(
-        *(given[name] for name in (*names, "header")),
-        relation=given["relation_column"],
-        kind=given["kind_column"],
-        directed=given["directed_types"] or given["directed"],
-    )
-    if "split_time" in given:
-        chosen["split_time"] = given["split_time"]
-    plain = ("edges", "labels", "features", "unlabelled", "strict_ids", "impute", "one_hot")
-    return read(
-        *(given[name] for name in plain),
-        keep_rows=keep_rows,
-        columns=chosen,
-        merge_rare=given["merge_rare"],
-    )
-
-
-def read(
-    edges: str,
-    labels: str | None = None,
-    features: Sequence[str] | None = None,
-    unlabelled: str | None = None,
-    strict_ids: bool = False,
-    impute: Literal["median"] | None = None,
-    one_hot: bool = False,
-    *,
-    keep_rows: bool | int = False,
-    merge_rare: int | None = None,
-    like: FeatureColumns | None = None,
-    known: pd.Index | None = None,
-    columns: ColumnOptions | None = None,
+def load(
+    given: Mapping[str, Any], fitted: Mapping[str, Any] | None = None, **how: Any
 ) -> LoadedGraph:
-    """The user's files as a graph, with a spinner meanwhile and the notices afterwards."""
+    """The graph of a command, with a spinner meanwhile and the notices afterwards.
+
+    `given` are the options of the command, by their names, `fitted` those of the fit before it;
+    `how` are more arguments of `read_graph`.
+    """
     from cpgnn.cli.printing import print_notices
     from cpgnn.cli.progress import waiting
     from cpgnn.io import read_graph
 
+    files = given["edges"], given.get("labels"), given.get("features")
+    plain = ("unlabelled", "strict_ids", "impute", "one_hot", "merge_rare")
+    how |= {name: given[name] for name in plain if name in given}
     with waiting("reading"):
-        loaded = read_graph(
-            edges,
-            labels,
-            features,
-            unlabelled=unlabelled,
-            strict_ids=strict_ids,
-            impute=impute,
-            one_hot=one_hot,
-            keep_rows=keep_rows,
-            merge_rare=merge_rare,
-            like=like,
-            known=known,
-            **(columns or {}),
-        )
+        loaded = read_graph(*files, **how, **columns(given, fitted))
     print_notices(loaded.graph)
     return loaded
 

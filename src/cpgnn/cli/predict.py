@@ -47,6 +47,7 @@ def predict(
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model, for later nodes too. Columns are found as in 'fit'."""
+    given = locals()
     from cpgnn.io.presence import check_files, check_run_folder, check_table_path
 
     check_table_path(out)
@@ -78,26 +79,11 @@ def predict(
         like = fitted.columns
         if impute is None and like is not None and like.impute:
             impute = "median"
-        loaded = opt.read(
-            edges,
-            None,
-            features,
-            strict_ids=strict_ids,
-            impute=impute,
+        loaded = opt.load(
+            given | {"impute": impute},
+            fitted.options,
             like=like,
             known=None if own is None else own.node_ids,
-            columns=opt.columns(
-                source,
-                target,
-                weight,
-                node_id,
-                None,
-                feature,
-                ignore,
-                decimal,
-                header,
-                fitted=fitted.options,
-            ),
         )
         graph = loaded.graph
         if own is not None:
