@@ -27,15 +27,7 @@ from cpgnn.engine.arrays import (
     normalized,
     repeated_rows,
 )
-from cpgnn.engine.frames import (
-    by_node,
-    joined_ids,
-    keyed,
-    label_series,
-    rows_by_node,
-    similar_ids,
-    without_column,
-)
+from cpgnn.engine.frames import by_node, pandas_parts, similar_ids
 from cpgnn.engine.mixed import Mixed
 from cpgnn.errors import must_be, notify, wrong_value
 from cpgnn.relations.edge_types import (
@@ -331,31 +323,7 @@ class Graph:
         The nodes are the union of all ids, in the order of their first appearance. `relation` is
         the column of the edges that holds their type; `directed` as in `from_edges`.
         """
-        edges, types = without_column(edges, relation)
-        if edges.shape[1] not in (2, 3):
-            raise wrong_value("edges", "have 2 or 3 columns: source, target[, weight]", edges.shape)
-        given = label_series(labels)
-        parts = {"'edges'": pd.concat([edges.iloc[:, 0], edges.iloc[:, 1]], ignore_index=True)}
-        parts["'labels'"] = given.index.to_series()
-        if features is not None:
-            parts["'features'"] = keyed("'features'", features)[0].to_series()
-        codes, index = joined_ids(parts)
-        m, n = len(edges), len(index)
-        values = np.full(n, None, dtype=object)
-        values[index.get_indexer(given.index)] = given.to_numpy()
-        X, names = (None, None) if features is None else rows_by_node(features, index)
-        return cls.from_edges(
-            codes[:m],
-            codes[m : 2 * m],
-            weights=edges.iloc[:, 2].to_numpy() if edges.shape[1] == 3 else None,
-            num_nodes=n,
-            features=X,
-            feature_names=names,
-            labels=values,
-            node_ids=index,
-            relation=types,
-            directed=directed,
-        )
+        return cls.from_edges(**pandas_parts(edges, labels, features, relation), directed=directed)
 
     @classmethod
     def from_networkx(

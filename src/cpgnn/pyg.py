@@ -16,6 +16,7 @@ from torch_geometric.utils import remove_self_loops, scatter
 from cpgnn import model as ours
 from cpgnn.compatibility import enhanced_belief, estimate_compatibility, initial_H_bar
 from cpgnn.engine.arrays import Matrix
+from cpgnn.engine.inputs import evaluating
 from cpgnn.errors import check_choice, check_count, wrong_value
 from cpgnn.model import NORMALIZATIONS
 from cpgnn.priors import ChebyPrior, MLPPrior
@@ -120,10 +121,10 @@ class CPGNN(nn.Module):
     ) -> Tensor:
         """Sets H̄ to its start, ½(Ĥ + Ĥᵀ) - 1/c; returns Ĥ, estimated from the labels in
         `train_mask` and the prior's beliefs about their neighbours."""
-        mode, n = self.training, x.shape[0]
-        self.eval()
-        B_p = torch.softmax(self.prior(x, edge_index, edge_weight), dim=1).double().cpu().numpy()
-        self.train(mode)
+        n = x.shape[0]
+        with evaluating(self):
+            R = self.prior(x, edge_index, edge_weight)
+        B_p = torch.softmax(R, dim=1).double().cpu().numpy()
         (source, target), weight = edge_weights(edge_index, edge_weight, self.H_bar, "none")
         entries = (weight.double().cpu().numpy(), (target.cpu().numpy(), source.cpu().numpy()))
         A = sp.csr_array(entries, shape=(n, n))

@@ -13,6 +13,43 @@ from cpgnn.errors import must_be, wrong_value
 ID_NAMES = frozenset(("id", "ids", "node", "node_id", "nodeid", "node id", "vertex", "name", "key"))
 
 
+def pandas_parts(
+    edges: pd.DataFrame,
+    labels: pd.DataFrame | pd.Series | None,
+    features: pd.DataFrame | None,
+    relation: str | None,
+) -> dict[str, Any]:
+    """What `Graph.from_edges` takes, from tables; see `Graph.from_pandas`."""
+    types = None
+    if relation is not None:
+        if relation not in edges.columns[2:]:
+            must = "name a column of the edges, after source and target"
+            raise wrong_value("relation", must, repr(relation))
+        edges, types = edges.drop(columns=relation), edges[relation].to_numpy()
+    if edges.shape[1] not in (2, 3):
+        raise wrong_value("edges", "have 2 or 3 columns: source, target[, weight]", edges.shape)
+    given = label_series(labels)
+    parts = {"'edges'": pd.concat([edges.iloc[:, 0], edges.iloc[:, 1]], ignore_index=True)}
+    parts["'labels'"] = given.index.to_series()
+    if features is not None:
+        parts["'features'"] = keyed("'features'", features)[0].to_series()
+    codes, index = joined_ids(parts)
+    values = np.full(len(index), None, dtype=object)
+    values[index.get_indexer(given.index)] = given.to_numpy()
+    X, names = (None, None) if features is None else rows_by_node(features, index)
+    return {
+        "source": codes[: len(edges)],
+        "target": codes[len(edges) : 2 * len(edges)],
+        "weights": edges.iloc[:, 2].to_numpy() if edges.shape[1] == 3 else None,
+        "num_nodes": len(index),
+        "features": X,
+        "feature_names": names,
+        "labels": values,
+        "node_ids": index,
+        "relation": types,
+    }
+
+
 def keyed(what: str, table: pd.DataFrame) -> tuple[pd.Index, pd.DataFrame]:
     """The node ids of a table and its other columns.
 
@@ -27,16 +64,6 @@ def keyed(what: str, table: pd.DataFrame) -> tuple[pd.Index, pd.DataFrame]:
         got = f"a column {table.columns[0]!r} and an index of {table.index.dtype}"
         raise must_be(what, must, got, "Try .reset_index(drop=True), or .drop(columns=…).")
     return pd.Index(table.iloc[:, 0], tupleize_cols=False), table.iloc[:, 1:]
-
-
-def without_column(edges: pd.DataFrame, name: str | None) -> tuple[pd.DataFrame, Any]:
-    """A table of edges without the column that holds their types, and that column."""
-    if name is None:
-        return edges, None
-    if name not in edges.columns[2:]:
-        must = "name a column of the edges, after source and target"
-        raise wrong_value("relation", must, repr(name))
-    return edges.drop(columns=name), edges[name].to_numpy()
 
 
 def rows_by_node(

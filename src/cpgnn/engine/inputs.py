@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+import torch
 from torch import Tensor, nn
 
 from cpgnn.engine.frames import rows_by_node
@@ -23,6 +25,24 @@ def logits_on(model: nn.Module, view: View) -> Tensor:
     if getattr(model, "reach", None) is not None:
         return model(view)
     return view.pick(model(view.graph))
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Without dropout and gradients; the model stays as it was."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(training)
+
+
+def logits_of(model: nn.Module, graph: Graph) -> np.ndarray:
+    """What the model says about all nodes, [n, c]."""
+    with evaluating(model):
+        return np.asarray(model(graph).cpu().numpy())
 
 
 def as_view(graph: Graph | View, like: Tensor) -> View:

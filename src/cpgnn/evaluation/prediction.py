@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 
 from cpgnn.blend.blend import Said
+from cpgnn.engine.inputs import logits_of
 from cpgnn.engine.scaling import match_names
 from cpgnn.errors import BeliefOverflowError, Message, NotInductiveError, advise
 from cpgnn.evaluation.calibration import softmax
@@ -46,9 +46,7 @@ class Prediction:
 
 def finite_logits(model: CPGNN, scaled: Graph) -> np.ndarray:
     """One forward pass over all nodes, [n, c]."""
-    model.eval()
-    with torch.no_grad():
-        logits: np.ndarray = model(scaled).cpu().numpy()
+    logits = logits_of(model, scaled)
     if not np.isfinite(logits).all():
         nodes = int((~np.isfinite(logits)).any(axis=1).sum())
         raise BeliefOverflowError(

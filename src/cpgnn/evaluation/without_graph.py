@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
+from cpgnn.engine.inputs import logits_of
 from cpgnn.engine.loop import Observer
 from cpgnn.engine.records import plain
+from cpgnn.evaluation.calibration import softmax
 from cpgnn.evaluation.metrics import (
     Scored,
     difference,
@@ -89,6 +90,4 @@ def graph_blind_proba(
     """
     model = Architecture("mlp", 0, hidden=hidden, dropout=dropout).build(graph, seed=seed)
     train(model, graph, split, settings.but(epochs=0), seed=seed, observe=observe)
-    model.eval()
-    with torch.no_grad():
-        return torch.softmax(model(graph).double(), dim=1).cpu().numpy()
+    return softmax(logits_of(model, graph))

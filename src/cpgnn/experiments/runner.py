@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 import cpgnn
 from cpgnn.baselines import Recipe, train_baseline
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.datasets import load_dataset
+from cpgnn.engine.inputs import logits_of
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import must_be
 from cpgnn.experiments.choice import needed
@@ -122,10 +122,7 @@ def _baseline(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
     graph = FeatureScaler.fit(graph, recipe.feature_scaling)(graph)
     model = recipe.build(graph, seed=job.seed)
     record = train_baseline(model, graph, split, recipe, seed=job.seed)
-    model.eval()
-    with torch.no_grad():
-        logits = model(graph).numpy()
-    return _outcome(logits, graph, split, len(record.epochs), record.kept)
+    return _outcome(logits_of(model, graph), graph, split, len(record.epochs), record.kept)
 
 
 def _cpgnn(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
@@ -143,11 +140,10 @@ def _cpgnn(job: Job, graph: Graph, split: Split) -> dict[str, Any]:
     model = Architecture(**architecture).build(graph, seed=job.seed)
     record = train(model, graph, split, settings, seed=job.seed)
     model.num_layers = record.num_layers
-    with torch.no_grad():
-        logits = model(graph).numpy()
     more: dict[str, Any] = {"num_layers": model.num_layers}
     if load_experiment(job.experiment).tracks_H:
         more |= matrix_record(record, model, graph)
+    logits = logits_of(model, graph)
     return _outcome(logits, graph, split, len(record.epochs), record.kept) | more
 
 

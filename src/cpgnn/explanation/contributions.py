@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from cpgnn.blend.blend import Said
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
+from cpgnn.engine.inputs import evaluating, logits_of
 from cpgnn.errors import check_count, wrong_value
 from cpgnn.evaluation.prediction import Prediction
 from cpgnn.explanation.explanation import PRIOR, Explanation
@@ -237,16 +236,16 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
 def _bare(network: CPGNN, graph: Graph | None) -> _Given:
     if graph is None:
         raise wrong_value("graph", "be given with a bare CPGNN", "None")
-    logits = _evaluated(network, lambda: network(graph)).cpu().numpy()
     n, names = graph.num_nodes, tuple(str(name) for name in graph.class_names)
-    made = Prediction(graph, graph, logits, np.zeros(n, dtype=bool), None, 1.0)
+    made = Prediction(graph, graph, logits_of(network, graph), np.zeros(n, dtype=bool), None, 1.0)
     F = edge_frequency(graph.adjacency, made.probabilities)
     return _Given(network, made, names, graph.labels, np.full(n, "", dtype=object), F)
 
 
 def _walks(network: CPGNN, graph: Graph, where: np.ndarray) -> Walks:
     """The terms of the logits; `own` has the 1/c that turns beliefs into probabilities."""
-    R = _evaluated(network, lambda: network.prior_logits(network.view(graph)))
+    with evaluating(network):
+        R = network.prior_logits(network.view(graph))
     if network.num_layers == 0:
         own = R.double().cpu().numpy()[where]
         pointer, nobody = np.zeros(len(own) + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -256,14 +255,3 @@ def _walks(network: CPGNN, graph: Graph, where: np.ndarray) -> Walks:
     M = graph.matrix(network.normalization)
     walks = split_walks(M, B_0, H_bar, network.num_layers, where)
     return replace(walks, own=walks.own + 1 / network.num_classes)
-
-
-def _evaluated(network: CPGNN, compute: Callable[[], Tensor]) -> Tensor:
-    """What `compute` returns without dropout and gradients; the network stays as it was."""
-    training = network.training
-    network.eval()
-    try:
-        with torch.no_grad():
-            return compute()
-    finally:
-        network.train(training)

@@ -128,13 +128,15 @@ class _Reader:
         """Source and name of each of `Inputs.columns`."""
         names = column_names(self.x.graph)
         shape = len(col.STRUCTURE)
-        rest = names[shape:]
+        rest = len(names) - shape
         if self.x.graph.features is None:
-            return _objects([SHAPE] * shape + [PLACE] * len(rest)), _kept(names, shape, [])
-        d = len(rest) // 3
-        sources = _objects([SHAPE] * shape + [OWN] * d + [AROUND] * 2 * d)
-        narrow = len(self.features) <= NARROW
-        return sources, _kept(names, shape, rest[:d] * 3 if narrow else [])
+            sources, named = [PLACE] * rest, [TOGETHER] * rest
+        else:
+            d = rest // 3
+            sources, named = [OWN] * d + [AROUND] * 2 * d, [TOGETHER] * rest
+            if len(self.features) <= NARROW:
+                named = names[shape : shape + d] * 3
+        return _objects([SHAPE] * shape + sources), names[:shape] + named
 
     @property
     def words(self) -> tuple[np.ndarray, list[str]]:
@@ -163,15 +165,14 @@ class _Reader:
             row = everyone[:, i]
             slopes, start = network_slopes(prior.network, row if V is None else row @ V)
             slopes = slopes if V is None else V @ slopes
-            at, values = row_of(x.own, v)
+            at, own = row_of(x.own, v)
             mine = np.zeros(len(row))
-            mine[at] = values * weights[v, i] * scale
-            pieces = [self._dense(OWN, mine, slopes), self._dense(AROUND, row - mine, slopes)]
+            mine[at] = own * weights[v, i] * scale
+            pieces = [
+                _nonzero(source, self.features, values[:, None] * slopes)
+                for source, values in ((OWN, mine), (AROUND, row - mine))
+            ]
             yield [*pieces, _start(start, start + row @ slopes)]
-
-    def _dense(self, source: str, values: np.ndarray, slopes: np.ndarray) -> Piece:
-        at = np.flatnonzero(values)
-        return Piece(source, [self.features[j] for j in at], values[at, None] * slopes[at])
 
     def _sampled(self, prior: EstimatorPrior, block: np.ndarray) -> Iterator[list[Piece]]:
         X = own_columns(self.x)
@@ -258,6 +259,7 @@ def _start(terms: np.ndarray, logits: np.ndarray) -> Piece:
 
 
 def _nonzero(source: str, names: Any, terms: np.ndarray) -> Piece:
+    """Of terms [F, c], one for each column, those that say something."""
     at = np.flatnonzero(terms.any(axis=1))
     return Piece(source, [str(names[j]) for j in at], terms[at])
 
@@ -269,12 +271,6 @@ def _grouped(
         at = np.flatnonzero(sources == source)
         kept = None if errors is None else errors[at]
         yield Piece(source, [names[j] for j in at], terms[at], kept)
-
-
-def _kept(names: list[str], shape: int, own: list[str]) -> list[str]:
-    """Names of the shape of the graph, then `own`, or `TOGETHER` where there are none."""
-    rest = len(names) - shape
-    return names[:shape] + (own or [TOGETHER] * rest)
 
 
 def _objects(texts: list[str]) -> np.ndarray:

@@ -7,7 +7,7 @@ that knows them; what is made elsewhere (terms, the grid) is handed in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,7 @@ def graph_html(graph: Graph) -> str:
         rows.insert(2, ("self-loops", f"set aside at {count(len(graph.self_loops), 'node')}"))
     if known:
         rows.append(("homophily", _homophily(graph)))
-    parts = [_facts(rows)]
+    parts = [{"kind": "facts", "rows": rows}]
     if graph.num_classes:
         sizes = zip(graph.class_names[:MOST_ROWS], labelled[:MOST_ROWS], strict=True)
         listed = [(_name(name), f"{size:,}", percent(size / max(known, 1))) for name, size in sizes]
@@ -79,42 +79,37 @@ def _homophily(graph: Graph) -> str:
     return f"{by_number} of the edges, {ratio(same_class_share(A, y))} of their weight"
 
 
-PAPER_TRIALS = (
-    ("candidate", "best epoch", "mean of all epochs", ""),
-    "What was tried, by validation score",
-)
-
-
 def classifier_html(model: CPGNNClassifier, grid: Grid) -> str:
     """The model and its score, where edges lead (of the first MOST_CLASSES), and what was tried.
 
-    A loaded model may lack its split and its trials.
+    A loaded model has no trials.
     """
-    split, trials = getattr(model, "split_", None), getattr(model, "trials_", None)
-    layers = f"{model.num_layers_}" if model.num_layers_ else "0: the prior alone"
-    score = f"{percent(model.validation_score_)} ({model.settings_.select_by.replace('_', ' ')})"
-    if split and model.architecture_ is None and model.evidence_:
-        score = score.removesuffix(")") + ", on labels that it had not seen)"
-    elif split:  # the nodes that set the temperature had no say
-        chose = len(split.val) - len(model.calibration_)
-        which = f" of {count(chose, 'validation node')}, which also chose the epoch)"
-        score = score.removesuffix(")") + which if chose else "none: no validation nodes"
+    split, trials = model.split_, getattr(model, "trials_", None)
+    blended = model.architecture_ is None and bool(model.evidence_)
+    chose = len(split.val) - len(model.calibration_)  # those that set the temperature had no say
+    which = f"of {count(chose, 'validation node')}, which also chose the epoch"
+    score = (
+        f"{percent(model.validation_score_)} ({model.settings_.select_by.replace('_', ' ')}"
+        f"{', on labels that it had not seen' if blended else f' {which}'})"
+    )
     rows = [
         ("model", model.name),
-        ("layers", layers),
-        ("validation score", score),
+        ("layers", f"{model.num_layers_}" if model.num_layers_ else "0: the prior alone"),
+        ("validation score", score if blended or chose else "none: no validation nodes"),
+        ("trained on", count(len(split.train), "labelled node")),
     ]
-    if split:
-        rows.append(("trained on", count(len(split.train), "labelled node")))
     if model.self_trained_:
         rows.append(("self-training", f"with {count(model.self_trained_, 'prediction')} as labels"))
     if len(model.calibration_):
         held = count(len(model.calibration_), "labelled node")
         rows.append(("temperature", f"{model.temperature_:.3g}, set on {held}"))
     more = _more(len(model.classes_), MOST_CLASSES, "class", "classes")
-    parts = [_facts(rows), _text(grid.text), {"kind": "grid", "matrix": grid, "more": more}]
+    parts = [
+        {"kind": "facts", "rows": rows},
+        _text(grid.text),
+        {"kind": "grid", "matrix": grid, "more": more},
+    ]
     if trials is not None and len(trials):
-        blended = model.architecture_ is None
         listed = [
             (
                 _name(t.candidate),
@@ -124,10 +119,11 @@ def classifier_html(model: CPGNNClassifier, grid: Grid) -> str:
             )
             for t in trials.head(MOST_ROWS).itertuples()
         ]
-        head = ("candidate", "score", "log loss", "")
+        head: tuple[str, ...] = ("candidate", "score", "log loss", "")
         caption = "What was tried, on labels it had not seen"
         if not blended:
-            head, caption = PAPER_TRIALS
+            head = ("candidate", "best epoch", "mean of all epochs", "")
+            caption = "What was tried, by validation score"
         parts.append(_table(caption, head, listed, len(trials), "candidate", "candidates"))
     return _render("CPGNNClassifier, fitted", parts)
 
@@ -172,14 +168,8 @@ def _more(number: int, shown: int, one: str, many: str) -> str:
 
 
 def _text(text: str) -> Part:
-    return {
-        "kind": "text",
-        "text": text if hasattr(text, "__html__") else shortened(text, LONGEST_TEXT),
-    }
-
-
-def _facts(rows: Iterable[tuple[str, str]]) -> Part:
-    return {"kind": "facts", "rows": rows}
+    cut = text if hasattr(text, "__html__") else shortened(text, LONGEST_TEXT)
+    return {"kind": "text", "text": cut}
 
 
 def _table(
@@ -190,16 +180,16 @@ def _table(
 
 
 def _render(title: str, parts: Sequence[Part]) -> str:
-    return _template().render(title=title, parts=parts, cut=_name).strip()
+    return template("notebook.html").render(title=title, parts=parts, cut=_name).strip()
 
 
 @cache
-def _template() -> Template:
-    loader = PackageLoader("cpgnn.report", ".")
+def template(name: str) -> Template:
+    """A template of this package; whatever it is given is escaped."""
     return Environment(
-        loader=loader,
+        loader=PackageLoader("cpgnn.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-    ).get_template("notebook.html")
+    ).get_template(name)

@@ -7,13 +7,13 @@ import hashlib
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from cpgnn.engine.formatting import between, emphasised, percent, probability
 from cpgnn.engine.text import count
 from cpgnn.errors import Mention, Message, either
 from cpgnn.report.grids import OPTIMISTIC
+from cpgnn.report.notebook import template
 from cpgnn.report.packing import script_json
 
 if TYPE_CHECKING:
@@ -24,14 +24,7 @@ def render(contents: Contents) -> str:
     """The page. Its own script is the only one that the browser may run, known by its hash."""
     script = _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    environment = Environment(
-        loader=PackageLoader("cpgnn.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("page.html").render(
+    page = template("page.html").render(
         report=contents,
         data=script_json(contents.data),
         script=Markup(script),

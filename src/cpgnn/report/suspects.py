@@ -61,7 +61,10 @@ def extremes(run: Run) -> Extremes:
         order = among[np.argsort(-P[among].max(axis=1), kind="stable")]
         half = min(LISTED, len(order) // 2)
         sure, unsure = order[:half], order[len(order) - half :][::-1]
-        first = _listed(run, sure, why=_columns(run, sure))
+        made = _explained(run, sure)
+        first = _listed(
+            run, sure, why=[because(made, i) for i in range(len(made))] if made else None
+        )
         second = _listed(run, unsure)
         caption = "Least certain: look at these yourself"
         positions = np.concatenate([sure, unsure])
@@ -78,10 +81,13 @@ def extremes(run: Run) -> Extremes:
             f"least {border:.3g}."
         )
     suspects, rest = order[:LISTED], order[LISTED:]
+    made = _explained(run, suspects)
+    made = made and made.in_favour_of(target)
+    why = [reasons(made, i) for i in range(len(made))] if made else None
     near = rest[np.argsort(np.abs(p[rest] - border), kind="stable")][:LISTED]
     return Extremes(
         text,
-        _listed(run, suspects, target, flag, _reasons(run, suspects, target)),
+        _listed(run, suspects, target, flag, why),
         f"Most probably {quoted(name)}",
         _listed(run, near, target, flag),
         f"Closest to {border:.3g} among the others: look at these yourself",
@@ -125,26 +131,12 @@ def _listed(
     )
 
 
-def _reasons(run: Run, nodes: np.ndarray, target: int) -> list[str] | None:
-    """Why these nodes might be of the class `target`, whether or not it is the most probable."""
-    made = _explained(run, nodes)
-    if made is None:
-        return None
-    made = made.in_favour_of(target)
-    return [reasons(made, i) for i in range(len(made))]
-
-
-def _columns(run: Run, nodes: np.ndarray) -> list[str] | None:
-    """What of these nodes' own speaks for their class, in a sentence each."""
-    made = _explained(run, nodes)
-    return None if made is None else [because(made, i) for i in range(len(made))]
-
-
 def _explained(run: Run, nodes: np.ndarray) -> Explanation | None:
+    """Why these nodes got their classes; None where too many walks come back to them."""
     ids = run.graph.node_ids.to_numpy()[nodes]
     try:
         return explain(run.classifier, None, ids, features=COLUMNS)
-    except InputError:  # too many walks come back to them
+    except InputError:
         return None
 
 

@@ -178,10 +178,8 @@ def _check_fit(
     for test in (metrics.test, metrics.test_known_only):
         if test is not None and list(test.per_class) != names:
             raise damaged(path, "test.per_class: its classes are not those of the model")
-    if (
-        metrics.sets is not None
-        and not len(metrics.sets.thresholds) == len(metrics.sets.nodes) == c
-    ):
+    sets = metrics.sets
+    if sets is not None and not len(sets.thresholds) == len(sets.nodes) == c:
         raise damaged(path, f"sets: they should be of {c} classes")
     if metrics.edge_frequency is not None and len(metrics.edge_frequency.evidence) != c:
         raise damaged(path, f"edge_frequency: it should be of {c} classes")
@@ -190,7 +188,7 @@ def _check_fit(
     if (metrics.nodes, metrics.edges) != (graph.num_nodes, graph.num_edges):
         raise damaged(path, f"nodes, edges: the graph has {graph.num_nodes} and {graph.num_edges}")
     parts = {part: getattr(split, part) for part in ("train", "val", "test")}
-    if dict(metrics.labelled) != {part: len(nodes) for part, nodes in parts.items()}:
+    if metrics.labelled != {part: len(nodes) for part, nodes in parts.items()}:
         raise damaged(path, "labelled: the split has other numbers of nodes")
     if any((graph.labels[nodes] < 0).any() for nodes in parts.values()):
         raise damaged(folder / GRAPH, "a node of the split has no label")
@@ -316,11 +314,7 @@ def summary(run: Run) -> dict[str, Any]:
         "compatibility": "learned" if trained else "initial estimate, not trained",
         "nodes": run.graph.num_nodes,
         "edges": run.graph.num_edges,
-        "labelled": {
-            "train": len(run.split.train),
-            "val": len(run.split.val),
-            "test": len(run.split.test),
-        },
+        "labelled": {part: len(getattr(run.split, part)) for part in ("train", "val", "test")},
         "kept_epoch": None if run.kept is None else asdict(run.kept),
         "self_trained": classifier.self_trained_,
         "trials": run.trials.to_dict("records"),

@@ -171,12 +171,6 @@ class FrequencyRecord(Record):
         return self
 
 
-class LabelledRecord(Record):
-    train: Count
-    val: Count
-    test: Count
-
-
 class MetricsRecord(Record):
     """metrics.json: what was trained, and what it is worth."""
 
@@ -185,7 +179,8 @@ class MetricsRecord(Record):
     compatibility: str
     nodes: Count
     edges: Count
-    labelled: LabelledRecord
+    labelled: dict[str, Count]
+    """Nodes of each part of the split."""
     kept_epoch: EpochRecord | None
     self_trained: Count = 0
     trials: tuple[TrialRecord, ...] = ()
