@@ -55,7 +55,7 @@ def test_weights_notices_and_no_python_warnings(put):
     path = put("e.csv", "source,target,amount\na,b,2\nb,a,0.5\na,a,1\nb,c,0\n")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        graph = read_graph(path).graph
+        graph = read_graph(path, directed=False).graph
     assert graph.adjacency.toarray().tolist() == [[0, 2.5, 0], [2.5, 0, 0], [0, 0, 0]]
     text = "\n".join(graph.notices)
     for part in ("'amount' is used as the edge weight", "self-loop", "weight 0", "1 node has no"):

@@ -140,9 +140,12 @@ FLAGS = {
     "reference": "--features",
     "class_sizes": "--class-size",
     "k": "--budget",
+    "directed": "--directed-types",
 }
-"""Parameters whose flag has another name; the others have the same name."""
+"""Parameters whose flag has another name; the others, and those that are on, have the same."""
 
+OFF = {"directed": "--undirected"}
+"""Flags that say no."""
 
 COLUMNS = (
     "source",
@@ -167,8 +170,10 @@ def in_flags(mention: Mention) -> str:
     if not values:
         return f"'{flag}'"
     if values == (True,):
-        return flag
-    spelt = [str(value) for value in values if value is not None]
+        return "--" + name.replace("_", "-")
+    if values == (False,):
+        return OFF[name]
+    spelt = [str(value) or "''" for value in values if value is not None]
     words = either(spelt if name in COLUMNS else [word.replace("_", "-") for word in spelt])
     return f"{flag} {words}" if name else words
 

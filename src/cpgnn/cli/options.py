@@ -58,7 +58,8 @@ SplitTime = Annotated[
     typer.Option(help="Column of edges or labels with times: learn before, test after a moment."),
 ]
 Directed = Annotated[
-    bool, typer.Option("--directed", help="Edges lead from source to target; both ways differ.")
+    bool | None,
+    typer.Option("--directed/--undirected", help="Whether edges lead from source to target only."),
 ]
 OneWay = Annotated[
     str | None, typer.Option("--directed-types", help="Only edges of these types do: a,b,c.")
@@ -103,7 +104,7 @@ class Tables:
     weight: Weight = None
     relation_column: Relation = None
     kind_column: Kind = None
-    directed: Directed = False
+    directed: Directed = None
     directed_types: OneWay = None
     node_id: Id = None
     label: Label = None
@@ -218,7 +219,7 @@ def columns(given: Mapping[str, Any], fitted: Mapping[str, Any] | None = None) -
     header, directed = given.get("header"), given.get("directed_types") or given.get("directed")
     if header is None and isinstance(before.get("header"), bool):
         header = before["header"]
-    if not directed:
+    if directed is None and fitted is not None:
         optional.append("directed")
         directed = before.get("directed_types") or bool(before.get("directed"))
     chosen["directed"] = directed.split(",") if isinstance(directed, str) else directed

@@ -95,7 +95,7 @@ def simple_adjacency(
     if A.nnz < rows:
         notices.append(repeated_rows(rows - A.nnz, weighted=weights is not None))
         if weights is not None and not directed:
-            notices += _unequal_ways(source, target, weights, n)
+            notices += _both_ways(unequal_ways(source, target, weights, n))
     if weights is None:
         A.data[:] = 1
     elif A.nnz and A.data.max() > np.finfo(np.float32).max:
@@ -106,15 +106,18 @@ def simple_adjacency(
     return A, loops, notices
 
 
-def _unequal_ways(source: np.ndarray, target: np.ndarray, weights: np.ndarray, n: int) -> list[str]:
+def unequal_ways(source: np.ndarray, target: np.ndarray, weights: np.ndarray, n: int) -> int:
     """Pairs of nodes with edges both ways that weigh differently: they may have a direction."""
     F = sp.coo_array((weights, (source, target)), shape=(n, n)).tocsr()
     both = sp.triu((F != 0).multiply((F != 0).T), k=1)
-    unequal = int((abs(both.multiply(F - F.T)) > 0).sum())
-    if not unequal:
+    return int((abs(both.multiply(F - F.T)) > 1e-6 * both.multiply(F + F.T)).sum())
+
+
+def _both_ways(pairs: int) -> list[str]:
+    if not pairs:
         return []
-    pairs = "1 pair has" if unequal == 1 else f"{unequal:,} pairs have"
-    said = f"{pairs} edges both ways with different weights. If edges have a direction, "
+    have = "1 pair has" if pairs == 1 else f"{pairs:,} pairs have"
+    said = f"{have} edges both ways with different weights. If edges have a direction, "
     return [Message(said, advise("use {}.", directed=True))]
 
 

@@ -49,7 +49,7 @@ class ColumnOptions(TypedDict, total=False):
     relation_column: str | None
     kind_column: str | None
     split_time: str | None
-    directed: Directed
+    directed: Directed | None
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class Columns:
     """The column of labels and features that says what a node is; "": none."""
     split_time: str | None = None
     """The column of edges, or of labels, that says when each came."""
-    directed: Directed = False
-    """Whether edges have a direction, or which types of them do."""
+    directed: Directed | None = None
+    """Whether edges have a direction, or which types of them do; None: nobody said so."""
 
     def __post_init__(self) -> None:
         check_choice("decimal", self.decimal, (None, ".", ","))

@@ -70,7 +70,7 @@ def about(path: StrPath) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        named = InputError(f"{tidy(str(path))}: {error}")
+        named = InputError(Message(f"{tidy(str(path))}: ", *error.args))
         named.file = str(path)
         raise named from None
 

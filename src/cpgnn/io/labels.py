@@ -100,7 +100,7 @@ def _kinds(
     if place is None or file.table.num_columns < 3:
         return file, None
     labelled = encode_labels(as_array(file.table.column(1)), unlabelled)[0] >= 0
-    rest, kinds = take_kinds(file, columns, labelled)
+    rest, kinds = take_kinds(file, columns, labelled, sure=True)
     if kinds is None and file.header:
         table, header = file.table.remove_column(place), list(file.header)
         unused = (*file.unused, header.pop(place))

@@ -18,6 +18,7 @@ from cpgnn.engine.text import listed, shorten
 from cpgnn.errors import Message, advise
 from cpgnn.io.edges import EdgeList
 from cpgnn.io.features import FeatureRows
+from cpgnn.io.files import about
 from cpgnn.io.labels import LabelRows
 from cpgnn.relations.kinds import Kinds
 
@@ -62,7 +63,9 @@ def find_kinds(
     codes, values = pd.factorize(names, sort=True)
     having = np.bincount(codes, described, minlength=len(values)) > 0
     kinds = Kinds(codes.astype(np.int64), tuple(map(str, values)), tuple(having.tolist()))
-    kinds.check(np.where(labelled, 0, -1))
+    with about(given.path if labels is None else labels.file.path):
+        one = advise("use {} if they are of one kind.", kind_column="")
+        kinds.check(np.where(labelled, 0, -1), one)
     bare = [name for name, has in zip(kinds.names, kinds.described, strict=True) if not has]
     if bare and features is not None:
         notices.append(f"{features.file.path}: no features for {listed(bare)}, as a whole kind.")

@@ -240,6 +240,10 @@ def _times(
         for end in ends:
             np.fmin.at(nodes, end, given.times)
     if labels is not None and labels.times is not None:
+        if edges is not None and labels.dated != dated:
+            what, other = ("numbers", "dates") if dated else ("dates", "numbers")
+            must = f"hold {other} in both files, as in {given.path}"
+            raise labels.file.wrong(f"Column {column!r}", must, what)
         nodes[:], dated = np.nan, labels.dated
         nodes[at_labels] = labels.times
     elif edges is None:

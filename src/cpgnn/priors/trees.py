@@ -75,7 +75,7 @@ class Trees:
     """What is kept of a fit: all that prediction needs."""
 
     text: str
-    """LightGBM's own text, up to the last tree; empty where training nodes have one class only."""
+    """LightGBM's own text, up to the last tree; empty where there is nothing to grow them from."""
     present: tuple[int, ...]
     """The classes of training nodes, in the order of the scores; the others get `ABSENT`."""
     num_classes: int
@@ -148,7 +148,8 @@ def fit_trees(
     c, k = worlds.num_classes, worlds.num_folds
     present = np.unique(worlds.labels[worlds.train])
     sizes = tuple(int(i) for i in present), c, X.shape[1]
-    if len(present) < 2:
+    least = min(len(worlds.lesson(f)[0]) for f in range(k))
+    if len(present) < 2 or least < 2:  # a share of one row is none
         trees = Trees("", *sizes)
         return trees, np.repeat(log_softmax(trees.logits(X), axis=1)[None], k + 1, axis=0)
     import lightgbm

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cpgnn.errors import must_be, wrong_value
+from cpgnn.errors import Message, must_be, wrong_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Kinds:
         found = np.unique(self.codes[labels >= 0])
         return np.isin(self.codes, found) if len(found) else np.ones(len(labels), dtype=bool)
 
-    def check(self, labels: np.ndarray) -> None:
+    def check(self, labels: np.ndarray, otherwise: str = "give all nodes one kind.") -> None:
         """Refuse codes that fit neither nodes nor names, and labels on two kinds."""
         n, k = len(labels), len(self.names)
         if self.codes.shape != (n,):
@@ -49,7 +49,7 @@ class Kinds:
         counts = np.bincount(self.codes[labels >= 0], minlength=k)
         if (counts > 0).sum() > 1:
             shown = (f"{m:,} on {self.names[i]}" for i, m in enumerate(counts.tolist()) if m)
-            hint = "Remove the labels of the other kinds, or give all nodes one kind."
+            hint = Message("Remove the labels of the other kinds, or ", otherwise)
             raise must_be("Labels", "sit on one kind of nodes", ", ".join(shown), hint)
 
 
