@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.engine.arrays import same_class_share
+from cpgnn.engine.arrays import class_sizes, pattern, same_class_share
 from cpgnn.graph import Graph
 
 
@@ -20,8 +20,7 @@ def class_edge_counts(
 
     Not by weight, every edge counts once, whatever its weight.
     """
-    Y = one_hot(graph.labels, graph.num_classes)
-    C = (Y.T @ (_counted(graph, by_weight) @ Y)).toarray()
+    C = sent(_counted(graph, by_weight), graph.labels, graph.num_classes)
     if self_loops:
         C += np.diag(2.0 * _loops_per_class(graph))
     return C
@@ -29,8 +28,8 @@ def class_edge_counts(
 
 def _counted(graph: Graph, by_weight: bool) -> sp.csr_array:
     """A in float64, or with a 1 for every edge."""
-    A = graph.adjacency.astype(np.float64)
-    return A if by_weight else sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    A = graph.adjacency
+    return A.astype(np.float64) if by_weight else pattern(A, np.float64)
 
 
 def homophily_ratio(graph: Graph, *, self_loops: bool = False, by_weight: bool = True) -> float:
@@ -85,8 +84,7 @@ def one_hot(labels: np.ndarray, num_classes: int) -> sp.csr_array:
 
 
 def _loops_per_class(graph: Graph) -> np.ndarray:
-    labels = graph.labels[graph.self_loops]
-    return np.bincount(labels[labels >= 0], minlength=graph.num_classes).astype(np.float64)
+    return class_sizes(graph.labels[graph.self_loops], graph.num_classes).astype(np.float64)
 
 
 def node_homophily(graph: Graph, *, by_weight: bool = True) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from cpgnn.engine.arrays import normalized
+from cpgnn.engine.arrays import normalized, pattern
 from cpgnn.engine.sparse import SparseOperator
 from cpgnn.engine.views import View
 from cpgnn.graph import Graph
@@ -31,7 +31,7 @@ def two_hops(graph: Graph) -> sp.csr_array:
 
     def matrix() -> sp.csr_array:
         A = graph.adjacency
-        one = sp.csr_array((np.ones(A.nnz, dtype=np.float32), A.indices, A.indptr), shape=A.shape)
+        one = pattern(A)
         # Walks of length two end at distance 0, 1 or 2: whatever is not 0 or 1 is 2.
         near = one + sp.eye_array(len(graph.labels), dtype=np.float32, format="csr")
         two = sp.csr_array(one @ one)

@@ -20,6 +20,7 @@ from cpgnn.check.sampling import unlike_the_rest
 from cpgnn.check.structure import edge_rows, parts, weights
 from cpgnn.check.times import one_sided
 from cpgnn.check.twins import repeated_nodes
+from cpgnn.engine.arrays import labels_of
 from cpgnn.graph import Graph
 from cpgnn.homophily import (
     adjusted_homophily,
@@ -179,6 +180,7 @@ def check(
     if (border := split or _border(graph, seed)) is not None:
         usable = np.concatenate([border.train, border.val])
         usable = usable[graph.labels[usable] >= 0]
+    known = labels_of(graph.labels, usable)
     independence = Independence.of(graph, usable, seed=seed)
     outcome: Comparison | str = "it was turned off"
     if compare:
@@ -197,7 +199,7 @@ def check(
         findings=worst_first([*found, *find(graph, split, rows=rows, seed=seed)]),
         homophily=Homophily.of(graph, by_weight=False),
         homophily_by_weight=Homophily.of(graph) if graph.is_weighted else None,
-        relations=relation_worths(graph.with_labels(_only(graph, usable), graph.class_names)),
+        relations=relation_worths(graph.with_labels(known, graph.class_names)),
         independence=independence,
         comparison=None if isinstance(outcome, str) else outcome,
         not_compared=outcome if isinstance(outcome, str) else "",
@@ -236,13 +238,6 @@ def _border(graph: Graph, seed: int) -> Split | None:
     if not _has_two_classes(graph):
         return None
     return stratified_split(graph.labels, validation=0.2, test=0.2, seed=seed)
-
-
-def _only(graph: Graph, nodes: np.ndarray) -> np.ndarray:
-    """The labels of these nodes; others unknown."""
-    labels = np.full(graph.num_nodes, -1)
-    labels[nodes] = graph.labels[nodes]
-    return labels
 
 
 def _has_two_classes(graph: Graph) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cpgnn.check.finding import Finding, named
+from cpgnn.engine.arrays import dense
 from cpgnn.engine.text import count, listed, some
 from cpgnn.graph import Graph
 
@@ -56,7 +57,7 @@ def constant_columns(graph: Graph) -> Iterator[Finding]:
     if X is None or not X.shape[0]:
         return
     spread = X.max(axis=0) - X.min(axis=0)
-    constant = np.flatnonzero((spread.toarray() if sp.issparse(spread) else spread) == 0)
+    constant = np.flatnonzero(dense(spread).ravel() == 0)
     if len(constant):
         every = len(constant) == X.shape[1]
         yield Finding(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 
 from cpgnn.check.columns import dealt
+from cpgnn.engine.arrays import labels_of, num_stored
 from cpgnn.engine.loop import Begin, Observer, expect
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import BeliefOverflowError, NumericalNotice, advise
@@ -198,8 +198,7 @@ def _affordable(graph: Graph, nodes: np.ndarray) -> np.ndarray:
     degrees = np.diff(graph.adjacency.indptr)
     nodes = nodes[degrees[nodes] <= MOST_FIELD // 10]
     reach = np.cumsum(degrees[nodes] + 1)
-    X: Any = graph.features
-    values = 1 if X is None else (X.nnz if sp.issparse(X) else X.size) / graph.num_nodes
+    values = num_stored(graph.features) / max(graph.num_nodes, 1) or 1
     few = (reach <= MOST_FIELD) & (np.minimum(reach, graph.num_nodes) * values <= MOST_VALUES)
     return np.sort(nodes[few])
 
@@ -216,9 +215,7 @@ def _entries(graph: Graph, split: Split) -> list[Architecture]:
 
 
 def _split(graph: Graph, nodes: np.ndarray, seed: int) -> Split:
-    known = np.full(graph.num_nodes, -1)
-    known[nodes] = graph.labels[nodes]
-    return stratified_split(known, validation=0.2, seed=seed)
+    return stratified_split(labels_of(graph.labels, nodes), validation=0.2, seed=seed)
 
 
 def _probabilities(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cpgnn.engine.arrays import class_sizes
 from cpgnn.graph import Graph
 from cpgnn.homophily import class_edge_counts, row_normalized
 
@@ -45,10 +46,10 @@ class Stats:
             features=graph.num_features or 0,
             degrees=np.stack([neighbours, nodes], axis=1).astype(np.int64),
             class_names=tuple(map(str, graph.class_names)),
-            class_sizes=np.bincount(graph.labels[graph.labels >= 0], minlength=c),
+            class_sizes=class_sizes(graph.labels, c),
             class_edges=class_edge_counts(graph),
             class_edge_numbers=class_edge_counts(graph, by_weight=False),
-            class_loops=np.bincount(loops[loops >= 0], minlength=c),
+            class_loops=class_sizes(loops, c),
         )
 
     @property

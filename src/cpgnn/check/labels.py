@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cpgnn.check.finding import Finding, named
+from cpgnn.engine.arrays import class_sizes
 from cpgnn.engine.formatting import percent
 from cpgnn.engine.text import listed
 from cpgnn.errors import advise, wrong_value
@@ -17,7 +18,7 @@ from cpgnn.splits import Split
 
 def left_out(graph: Graph, split: Split) -> Iterator[Finding]:
     """Classes that have labels, but none where the split needs one."""
-    labelled = np.unique(graph.labels[graph.labels >= 0])
+    labelled = np.flatnonzero(class_sizes(graph.labels, graph.num_classes))
     for part, purpose in (("train", "learn from"), ("test", "be scored on")):
         nodes = getattr(split, part)
         missing = np.setdiff1d(labelled, graph.labels[nodes])
@@ -43,7 +44,7 @@ def rare_positive(graph: Graph, positive: str | None) -> tuple[int | None, list[
     names = [str(name) for name in graph.class_names]
     if positive is not None and positive not in names:
         raise wrong_value("positive", f"be one of the classes {', '.join(names)}", repr(positive))
-    sizes = np.bincount(graph.labels[graph.labels >= 0], minlength=len(names))
+    sizes = class_sizes(graph.labels, len(names))
     target = names.index(positive) if positive is not None else rare_class(sizes)
     if target is None or not sizes[target]:
         return None, []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +10,7 @@ from scipy.stats import rankdata
 
 from cpgnn.check.columns import column_name
 from cpgnn.check.finding import Finding
+from cpgnn.engine.arrays import num_stored
 from cpgnn.engine.text import some
 from cpgnn.graph import Graph
 
@@ -62,9 +62,7 @@ def unlike_the_rest(graph: Graph) -> Iterator[Finding]:
 
 
 def _sample(graph: Graph, rng: np.random.Generator) -> np.ndarray:
-    X: Any = graph.features
-    stored = 0 if X is None else X.nnz if sp.issparse(X) else X.size
-    each = max(1, stored // max(graph.num_nodes, 1))
+    each = max(1, num_stored(graph.features) // max(graph.num_nodes, 1))
     most = int(np.clip(MOST_VALUES // each, 1000, MOST_NODES))
     return np.sort(rng.permutation(graph.num_nodes)[:most])
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from cpgnn.check.finding import Finding, named
+from cpgnn.engine.arrays import dense
 from cpgnn.engine.formatting import percent
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def _newer_features(loaded: LoadedGraph) -> Iterator[Finding]:
         if reading is None or reading.kind != "date" or name not in names:
             continue
         column = X[:, [names.index(name)]]
-        dates = column.toarray() if sp.issparse(column) else column
-        newer = np.isfinite(last) & (dates.ravel() > last + 1)
+        newer = np.isfinite(last) & (dense(column).ravel() > last + 1)
         if newer.mean() > 1 - NEARLY_ALL:
             yield Finding(
                 "risk",

@@ -21,22 +21,15 @@ def diff(
     threads: opt.Threads = None,
 ) -> None:
     """Compare two runs: classes, scores, who connects."""
-    from cpgnn.io.presence import check_run_folder
-
-    check_run_folder(run)
-    check_run_folder(other)
+    before, after = opt.fitted_runs(run, other, out=out, threads=threads)
 
     from rich.text import Text
 
     from cpgnn.cli.printing import console, share_table, show
-    from cpgnn.io import check_table_path, write_table
+    from cpgnn.io import write_table
     from cpgnn.run.difference import Difference
-    from cpgnn.run.folder import load_run
 
-    if out is not None:
-        check_table_path(out)
-    opt.use_threads(threads)
-    found = Difference.of(load_run(run), load_run(other))
+    found = Difference.of(before, after)
     to = console()
     for sentence in found.sentences():
         to.print(Text(sentence))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
     from cpgnn.io import LoadedGraph
     from cpgnn.io.column_choice import ColumnOptions
+    from cpgnn.run import run as run_module
 
 Edges = Annotated[
     str,
@@ -258,6 +259,21 @@ def load(
         loaded = read_graph(*files, **how, **columns(given, fitted))
     print_notices(loaded.graph)
     return loaded
+
+
+def fitted_runs(*runs: Path, out: Path | None, threads: int | None) -> list[run_module.Run]:
+    """Fitted runs; they and the table to write are checked before anything slow is imported."""
+    from cpgnn.io.presence import check_run_folder, check_table_path
+
+    for run in runs:
+        check_run_folder(run)
+    if out is not None:
+        check_table_path(out)
+
+    from cpgnn.run.folder import load_run
+
+    use_threads(threads)
+    return [load_run(run) for run in runs]
 
 
 def classifier(

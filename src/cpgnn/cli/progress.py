@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -102,21 +102,9 @@ def progress_bar(shown: Shown = "auto") -> Iterator[Begin]:
         yield course
         log.line(f"{clock(course.took)} done")
         return
-    with _bars(shown) as bars:
-        task = bars.add_task("", total=1.0, state="", left=None, count="")
-
-        def draw(course: Course) -> None:
-            bars.update(
-                task,
-                description=course.name,
-                completed=course.share,
-                count=f"{course.begun}/{course.pieces}",
-                state=course.state,
-                left=course.left,
-            )
-
+    with _bar(shown) as (bars, draw):
         yield Course(draw)
-        bars.update(task, completed=1.0, description="done", state="", left=0.0)
+        bars.update(TaskID(0), completed=1.0, description="done", state="", left=0.0)
 
 
 class Log:
@@ -146,22 +134,16 @@ def counting(name: str, total: int) -> Iterator[Callable[[dict[str, Any] | None]
 
     None stands for a run that was not needed.
     """
-    course = Course(lambda _: None, expected=total)
-    with _bars() as bars:
-        task = bars.add_task(name, total=1.0, state="", left=None, count=f"0/{total}")
+    with _bar() as (_, draw):
+        course = Course(draw, expected=total, name=name, epochs=1, done=1)
+        draw(course)
 
         def done(result: dict[str, Any] | None) -> None:
-            course.begun, course.done, course.epochs = course.begun + 1, 1, 1
+            course.begun += 1
             if result is not None:
-                name, where = result["method"], result["dataset"]
-                course.state = f"{name} on {where}: {result['test']:.1f}"
-            bars.update(
-                task,
-                completed=course.share,
-                count=f"{course.begun}/{total}",
-                state=course.state,
-                left=course.left,
-            )
+                method, where = result["method"], result["dataset"]
+                course.state = f"{method} on {where}: {result['test']:.1f}"
+            draw(course)
 
         yield done
 
@@ -182,9 +164,11 @@ class _Left(ProgressColumn):
         return Text("" if left is None else f"{clock(left)} left", style="cyan")
 
 
-def _bars(shown: Shown = "auto") -> Progress:
+@contextmanager
+def _bar(shown: Shown = "auto") -> Iterator[tuple[Progress, Callable[[Course], None]]]:
+    """One bar, and a way to draw how far a course has come."""
     console = Console(stderr=True)
-    return Progress(
+    bars = Progress(
         TextColumn("{task.description:<22}"),
         BarColumn(bar_width=20),
         TextColumn("{task.fields[count]}"),
@@ -193,3 +177,17 @@ def _bars(shown: Shown = "auto") -> Progress:
         console=console,
         disable=shown == "off" or not console.is_terminal,
     )
+
+    def draw(course: Course) -> None:
+        bars.update(
+            task,
+            description=course.name,
+            completed=course.share,
+            count=f"{course.begun}/{course.pieces}",
+            state=course.state,
+            left=course.left,
+        )
+
+    with bars:
+        task = bars.add_task("", total=1.0, state="", left=None, count="")
+        yield bars, draw

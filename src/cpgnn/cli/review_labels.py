@@ -21,9 +21,7 @@ def review_labels(
     threads: opt.Threads = None,
 ) -> None:
     """List labels that the rest of the graph contradicts."""
-    from cpgnn.io.presence import check_run_folder
-
-    check_run_folder(run)
+    [fitted] = opt.fitted_runs(run, out=out, threads=threads)
 
     from rich.text import Text
 
@@ -34,13 +32,8 @@ def review_labels(
     from cpgnn.engine.formatting import percent
     from cpgnn.engine.text import count, some
     from cpgnn.evaluation.cross_validation import FEW
-    from cpgnn.io import check_table_path, write_table
-    from cpgnn.run.folder import load_run
+    from cpgnn.io import write_table
 
-    if out is not None:
-        check_table_path(out)
-    fitted = load_run(run)
-    opt.use_threads(threads)
     labelled = int((fitted.graph.labels >= 0).sum())
     with waiting("holding labels out in turn"):
         found = reviewed(fitted.classifier, seed=seed)

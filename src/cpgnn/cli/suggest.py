@@ -29,22 +29,15 @@ def suggest(
     threads: opt.Threads = None,
 ) -> None:
     """Suggest what to label next."""
-    from cpgnn.io.presence import check_run_folder
-
-    check_run_folder(run)
+    [fitted] = opt.fitted_runs(run, out=out, threads=threads)
 
     from rich.text import Text
 
     from cpgnn.cli.printing import console
     from cpgnn.doubt.suggest import suggest as suggested
     from cpgnn.doubt.suggest import with_known_labels
-    from cpgnn.io import check_table_path, write_table
-    from cpgnn.run.folder import load_run
+    from cpgnn.io import write_table
 
-    if out is not None:
-        check_table_path(out)
-    fitted = load_run(run)
-    opt.use_threads(threads)
     found = suggested(fitted.classifier, budget, rule=rule, seed=seed)
     if out is not None:
         written = with_known_labels(found, fitted.graph) if with_known else found

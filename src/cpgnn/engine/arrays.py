@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from cpgnn.engine.text import count
 from cpgnn.errors import Message, advise, check_choice, must_be, wrong_value
 
 Matrix = Literal["none", "sym", "row"]
@@ -28,15 +29,15 @@ def as_positions(what: str, values: Any) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
-def as_weights(weights: Any, count: int) -> np.ndarray:
+def as_weights(weights: Any, edges: int) -> np.ndarray:
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         given = np.array(weights, dtype=object).ravel().tolist()
         text = next((weight for weight in given if isinstance(weight, str)), given[0])
         raise wrong_value("weights", "be numbers", repr(text)) from None
-    if values.shape != (count,):
-        raise wrong_value("weights", f"have one entry for each of {count} edges", values.shape)
+    if values.shape != (edges,):
+        raise wrong_value("weights", f"have one entry for each of {edges} edges", values.shape)
     bad = ~np.isfinite(values) | (values < 0)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
@@ -45,16 +46,12 @@ def as_weights(weights: Any, count: int) -> np.ndarray:
 
 
 def count_nodes(source: np.ndarray, target: np.ndarray, num_nodes: int | None, *rest: Any) -> int:
-    known = [num_nodes, *(None if x is None else _length(x) for x in rest)]
+    sizes = (x.shape[0] if hasattr(x, "shape") else len(x) for x in rest if x is not None)
     largest = int(max(source.max(), target.max())) + 1 if len(source) else 0
-    n = next((count for count in known if count is not None), largest)
+    n = int(num_nodes if num_nodes is not None else next(sizes, largest))
     if largest > n:
         raise must_be("A node position", f"be below the number of nodes ({n})", largest - 1)
     return n
-
-
-def _length(x: Any) -> int:
-    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
 
 
 def simple_adjacency(
@@ -74,11 +71,13 @@ def simple_adjacency(
     loops = np.unique(source[loop])
     keep = ~loop
     if loop.any():
-        notices.append(_count(int(loop.sum()), "self-loop row was", "set aside"))
+        rows = count(int(loop.sum()), "self-loop row was", "self-loop rows were")
+        notices.append(f"{rows} set aside.")
     if weights is not None:
         empty = keep & (weights == 0)
         if empty.any():
-            notices.append(_count(int(empty.sum()), "edge row of weight 0 was", "dropped"))
+            rows = count(int(empty.sum()), "edge row of weight 0 was", "edge rows of weight 0 were")
+            notices.append(f"{rows} dropped.")
             keep &= weights > 0
     if not keep.all():
         source, target = source[keep], target[keep]
@@ -88,12 +87,12 @@ def simple_adjacency(
     if not directed:
         ends = (np.minimum(source, target), np.maximum(source, target))
     first, second = (end.astype(index) for end in ends)
-    rows = len(first)
-    values = np.ones(rows, dtype=np.float32) if weights is None else weights
+    given = len(first)
+    values = np.ones(given, dtype=np.float32) if weights is None else weights
     A = sp.coo_array((values, (first, second)), shape=(n, n)).tocsr()  # repeated rows are summed
     del ends, first, second
-    if A.nnz < rows:
-        notices.append(repeated_rows(rows - A.nnz, weighted=weights is not None))
+    if A.nnz < given:
+        notices.append(repeated_rows(given - A.nnz, weighted=weights is not None))
         if weights is not None and not directed:
             notices += _both_ways(unequal_ways(source, target, weights, n))
     if weights is None:
@@ -116,23 +115,18 @@ def unequal_ways(source: np.ndarray, target: np.ndarray, weights: np.ndarray, n:
 def _both_ways(pairs: int) -> list[str]:
     if not pairs:
         return []
-    have = "1 pair has" if pairs == 1 else f"{pairs:,} pairs have"
-    said = f"{have} edges both ways with different weights. If edges have a direction, "
-    return [Message(said, advise("use {}.", directed=True))]
+    said = f"{count(pairs, 'pair has', 'pairs have')} edges both ways with different weights. "
+    return [Message(said, advise("If edges have a direction, use {}.", directed=True))]
 
 
-def repeated_rows(count: int, *, weighted: bool) -> str:
+def repeated_rows(number: int, *, weighted: bool) -> str:
     """The notice for rows that join two nodes that an earlier row has joined."""
-    what = "edge row was" if weighted else "edge row repeated another and was"
-    return _count(count, what, "added to the weight of an earlier one" if weighted else "collapsed")
-
-
-def _count(count: int, what: str, did: str) -> str:
-    if count != 1:
-        for one, many in ((" was", " were"), ("row", "rows"), ("another", "others")):
-            what = what.replace(one, many)
-        did = did.replace("an earlier one", "earlier ones")
-    return f"{count:,} {what} {did}."
+    if weighted:
+        one, many = "edge row was", "edge rows were"
+        earlier = "an earlier one" if number == 1 else "earlier ones"
+        return f"{count(number, one, many)} added to the weight of {earlier}."
+    one, many = "edge row repeated another and was", "edge rows repeated others and were"
+    return f"{count(number, one, many)} collapsed."
 
 
 def normalized(A: sp.csr_array, degrees: np.ndarray, kind: Matrix) -> sp.csr_array:
@@ -161,17 +155,11 @@ def as_features(features: Any) -> np.ndarray | sp.csr_array | None:
     try:
         return np.ascontiguousarray(features, dtype=np.float32)
     except (TypeError, ValueError):
-        must, hint = (
-            "be numbers in n rows and F columns",
-            "Encode text columns first (one-hot, say).",
-        )
-        raise wrong_value("features", must, _described(features), hint) from None
-
-
-def _described(features: Any) -> str:
-    if isinstance(features, list) and len({np.shape(row) for row in features}) > 1:
-        return "rows of different lengths"
-    return type(features).__name__
+        got = type(features).__name__
+        if isinstance(features, list) and len({np.shape(row) for row in features}) > 1:
+            got = "rows of different lengths"
+        must, hint = "be numbers in n rows and F columns", "Encode text columns first."
+        raise wrong_value("features", must, got, hint) from None
 
 
 def as_ids(ids: Any, n: int) -> pd.Index:
@@ -265,3 +253,30 @@ def same_class_share(
     counted = (same, known) if not by_weight else (A.data[same], A.data[known])
     alike, every = (2.0 * loops + float(part.sum(dtype=np.float64)) for part in counted)
     return alike / every if every else float("nan")
+
+
+def dense(X: Any) -> np.ndarray:
+    """X as NumPy has it, whether it is sparse or not."""
+    return np.asarray(X.toarray() if sp.issparse(X) else X)
+
+
+def num_stored(X: Any) -> int:
+    """How many numbers X holds; 0 for None."""
+    return 0 if X is None else int(X.nnz if sp.issparse(X) else X.size)
+
+
+def pattern(A: sp.csr_array, dtype: Any = np.float32) -> sp.csr_array:
+    """A with 1 for every entry."""
+    return sp.csr_array((np.ones(A.nnz, dtype=dtype), A.indices, A.indptr), shape=A.shape)
+
+
+def labels_of(labels: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """The labels of these nodes, [n]; all others unknown."""
+    known = np.full(len(labels), -1)
+    known[nodes] = labels[nodes]
+    return known
+
+
+def class_sizes(labels: np.ndarray, num_classes: int) -> np.ndarray:
+    """Labelled nodes of every class, [c]."""
+    return np.bincount(labels[labels >= 0], minlength=num_classes)

@@ -25,6 +25,7 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import eigsh
 
 from cpgnn.compatibility import initial_H_bar, sinkhorn_knopp
+from cpgnn.engine.arrays import pattern
 from cpgnn.engine.sparse import SparseOperator
 from cpgnn.errors import NumericalNotice
 from cpgnn.propagation import propagate
@@ -51,24 +52,18 @@ def path_counts(
     and M^(ℓ) = Xᵀ N^(ℓ). Every edge counts once, whatever its weight. Time and memory are linear
     in the edges: no power of A is ever formed.
     """
-    pattern = sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    A = pattern(A, np.float64)
     d = np.diff(A.indptr).astype(np.float64)[:, None]
     X = np.zeros((A.shape[0], num_classes))
     X[train, labels[train]] = 1
-    N = [X, pattern @ X]
+    N = [X, A @ X]
     M = []
     for step in range(1, lengths + 1):
         if step > 1:
             back = d if step == 2 else d - 1
-            N = [N[1], pattern @ N[1] - back * N[0]]
-        M.append(_by_class(N[1][train], labels[train], num_classes))
+            N = [N[1], A @ N[1] - back * N[0]]
+        M.append(X.T @ N[1])
     return np.stack(M)
-
-
-def _by_class(rows: np.ndarray, labels: np.ndarray, c: int) -> np.ndarray:
-    M = np.zeros((c, c))
-    np.add.at(M, labels, rows)
-    return M
 
 
 def path_frequencies(M: np.ndarray) -> np.ndarray:
@@ -143,9 +138,14 @@ def fit_powers(
     R = np.stack([Q.T @ (P_l + P_l.T) @ Q / 2 for P_l in P])
     rng = np.random.default_rng(seed)
     best: tuple[float, np.ndarray] | None = None
+
+    def energy(s: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = power_energy(_symmetric(s, c - 1), R, Q, weight)
+        return value, gradient.ravel()
+
     for start in _starts(R, restarts, rng):
         found = minimize(
-            lambda s: _flat(power_energy(_symmetric(s, c - 1), R, Q, weight)),
+            energy,
             start.ravel(),
             jac=True,
             method="L-BFGS-B",
@@ -157,10 +157,6 @@ def fit_powers(
     H_bar = Q @ best[1] @ Q.T
     H_bar /= max(1.0, -c * float(H_bar.min(initial=0.0)))  # what the penalty left below 0
     return Powers((H_bar + H_bar.T) / 2 + 1 / c, best[0])
-
-
-def _flat(value: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
-    return value[0], value[1].ravel()
 
 
 def _symmetric(s: np.ndarray, size: int) -> np.ndarray:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.frames import rows_by_node
 from cpgnn.engine.interchange import library, masks
 from cpgnn.engine.views import View
@@ -106,9 +107,7 @@ def to_fit(
         return graph, split
     train, val, test = (_labelled(graph, found.get(p)) for p in ("train", "val", "test"))
     if len(val) == 0:
-        known = np.full(graph.num_nodes, -1)
-        known[train] = graph.labels[train]
-        drawn = stratified_split(known, validation=validation, seed=seed)
+        drawn = stratified_split(labels_of(graph.labels, train), validation=validation, seed=seed)
         train, val = drawn.train, drawn.val
     return graph, Split(train, val, test)
 

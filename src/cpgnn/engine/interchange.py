@@ -229,18 +229,13 @@ def stacked(blocks: list[tuple[int, Any]], n: int) -> Any:
         return None
     if len(blocks) == 1 and blocks[0][1].shape[0] == n:
         return blocks[0][1]
-    columns = np.cumsum([0, *(X.shape[1] for _, X in blocks)])
-    if not any(sp.issparse(X) for _, X in blocks):
-        full = np.zeros((n, columns[-1]), dtype=np.float32)
-        for (first, X), column in zip(blocks, columns, strict=False):
-            full[first : first + X.shape[0], column : column + X.shape[1]] = X
-        return full
-    parts = []
-    for (first, X), column in zip(blocks, columns, strict=False):
-        Z = sp.coo_array(X)
-        parts.append((Z.data, Z.coords[0] + first, Z.coords[1] + column))
-    data, rows, places = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return sp.csr_array((data, (rows, places)), shape=(n, columns[-1]))
+    tall = []
+    for first, X in blocks:
+        rows, width = X.shape
+        above, below = sp.csr_array((first, width)), sp.csr_array((n - first - rows, width))
+        tall.append(sp.vstack([above, sp.csr_array(X), below]))
+    whole = sp.hstack(tall, format="csr", dtype=np.float32)
+    return whole if any(sp.issparse(X) for _, X in blocks) else whole.toarray()
 
 
 def to_pyg(graph: Graph) -> Data | HeteroData:

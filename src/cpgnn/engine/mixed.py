@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import dense
 from cpgnn.errors import wrong_value
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def native_table(graph: Graph) -> NativeTable | None:
     numbers = [j for j in range(X.shape[1]) if j not in grouped]
     values = np.empty((X.shape[0], len(numbers) + len(mixed.categories)), dtype=np.float32)
     own = X[:, numbers]
-    values[:, : len(numbers)] = own.toarray() if sp.issparse(own) else own
+    values[:, : len(numbers)] = dense(own)
     rows, columns = sp.csr_array(mixed.gaps[:, numbers]).nonzero()
     values[rows, columns] = np.nan
     names = graph.feature_names or tuple(f"column {j}" for j in range(X.shape[1]))

@@ -26,7 +26,6 @@ from cpgnn.priors.members import (
 )
 from cpgnn.priors.networks import Network
 from cpgnn.priors.together import Together
-from cpgnn.priors.tree_text import check_text
 from cpgnn.priors.trees import Trees
 
 Sizes = dict[str, tuple[int, ...]]
@@ -225,7 +224,10 @@ class BlendFiles:
             return SpreadPrior(record.name, self.c)
         if record.kind == "trees":
             text = a[f"prior.{i}.text"].tobytes().decode()
-            return TreesPrior(record.name, record.reads, self._trees(text, record))
+            if list(record.present) != [k for k in range(self.c) if k in record.present]:
+                raise ValueError("the classes of the trees should be numbered once, in order")
+            trees = Trees(text, record.present, self.c, self._width(record.reads))
+            return TreesPrior(record.name, record.reads, trees)
         if record.kind == "estimator":
             return EstimatorPrior(record.name, _loaded(a[f"prior.{i}.skops"]), self.c)
         network = Network(*(a[f"prior.{i}.{name}"] for name in LAYERS))
@@ -234,14 +236,6 @@ class BlendFiles:
         return TogetherPrior(
             record.name, record.relations, Together(network, a[f"prior.{i}.H_bar"])
         )
-
-    def _trees(self, text: str, record: PriorRecord) -> Trees:
-        present, width = record.present, self._width(record.reads)
-        if sorted(set(present)) != list(present) or not all(0 <= i < self.c for i in present):
-            raise ValueError("the classes of the trees should be numbered once, in order")
-        if text:
-            check_text(text, width, 1 if len(present) == 2 else len(present))
-        return Trees(text, present, self.c, width)
 
 
 def _loaded(data: np.ndarray) -> Any:

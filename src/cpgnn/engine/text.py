@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Hashable, Sequence
 
 
@@ -36,6 +37,12 @@ def some(words: Sequence[str], most: int = 5, number: int | None = None) -> str:
 def shorten(text: str, limit: int = 60) -> str:
     """`text`, quoted, as it fits into one line of a message."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """ "Did you mean 'weight'?", where a known name is close to this one."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]!r}?" if close else ""
 
 
 def first_line(error: BaseException) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import scipy.sparse as sp
 import torch
+
+from cpgnn.engine.arrays import num_stored
 
 if TYPE_CHECKING:
     from cpgnn.graph import Graph
@@ -33,9 +34,7 @@ def threads_for(graph: Graph) -> Iterator[None]:
 
     Unless `use_threads` says otherwise, one for small graphs and at most four for large ones.
     """
-    X: Any = graph.features
-    entries = 0 if X is None else X.nnz if sp.issparse(X) else X.size
-    work = graph.num_edges + entries
+    work = graph.num_edges + num_stored(graph.features)
     suits = min(os.cpu_count() or 1, MOST) if work > SHARED_WORK else 1
     before = torch.get_num_threads()
     torch.set_num_threads(_asked or suits)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from cpgnn.engine.text import listed
+from cpgnn.engine.text import did_you_mean, listed
 from cpgnn.errors import InputError, advise, check_choice, wrong_value
 from cpgnn.io.address import Place
 from cpgnn.io.files import wrong
@@ -99,23 +98,19 @@ class Columns:
     def edges(self, path: Place, header: Header, width: int) -> list[int]:
         """Positions of source, target[, weight][, type][, time]."""
         find = _Finder(path, header, self.optional)
-        relation, time = self.find_relation(path, header), self.find_time(header)
-        last = [i for i in dict.fromkeys((relation, time)) if i is not None]
+        last = _there(self.find_relation(path, header), self.find_time(header))
         rest = [i for i in range(width) if i not in last]
         given = [find.named(key, getattr(self, key)) for key in ("source", "target", "weight")]
         called = [find.called(names) for names in (SOURCE | PAYER, TARGET | PAYEE, WEIGHT)]
-        if not any(i is not None for i in given) and len(rest) <= 3:
-            swapped = {i for i in called if i is not None} == set(rest)
-            return [*([i for i in called if i is not None] if swapped else rest), *last]
+        if not _there(*given) and len(rest) <= 3:
+            return [*_in_order(called, rest), *last]
         source, target, weight = (
             by_name if i is None else i for i, by_name in zip(given, called, strict=True)
         )
         if source is None or target is None:
-            got = f"{width}{f' ({listed(header)})' if header else ''}"
             hint = advise("Name them with {} and {}.", source="…", target="…")
-            must = "have 2 or 3 columns: source, target[, weight]; or a header that names them"
-            raise wrong(path, "Edges", must, got, hint if header else "Add a header.")
-        return [source, target, *([] if weight is None else [weight]), *last]
+            raise find.unclear("Edges", "source, target[, weight]", width, hint)
+        return [source, target, *_there(weight), *last]
 
     def find_relation(self, path: Place, header: Header) -> int | None:
         """Where the types of edges stand: the column named, or one called so behind the ends."""
@@ -146,25 +141,19 @@ class Columns:
         """Positions of id, label[, split][, kind]."""
         find = _Finder(path, header, self.optional)
         ids, label = find.named("id", self.id), find.named("label", self.label)
-        kind, time = self.find_kind(path, header), self.find_time(header)
-        last = [i for i in dict.fromkeys((kind, time)) if i is not None]
+        last = _there(self.find_kind(path, header), self.find_time(header))
         rest = [i for i in range(width) if i not in last]
         if ids is None and label is None and len(rest) <= 3:
             called = [find.called(names) for names in (ID, LABEL, SPLIT)]
-            by_name = [i for i in called if i is not None]
-            return [*(by_name if set(by_name) == set(rest) else rest), *last]
+            return [*_in_order(called, rest), *last]
         ids = find.id() if ids is None else ids
         label = find.called(LABEL) if label is None else label
         if label is None and width == 2:
             label = 1 - ids
         if label is None or label == ids:
-            got = f"{width}{f' ({listed(header)})' if header else ''}"
-            hint = advise("Name the column with {}.", label="…") if header else "Add a header."
-            must = "have 2 or 3 columns: id, label[, split]; or a header that names them"
-            raise wrong(path, "Labels", must, got, hint)
-        split = find.called(SPLIT)
-        known = [ids, label] if split is None or split in (ids, label) else [ids, label, split]
-        return [*known, *last]
+            hint = advise("Name the column with {}.", label="…")
+            raise find.unclear("Labels", "id, label[, split]", width, hint)
+        return [*_there(ids, label, find.called(SPLIT)), *last]
 
     def features(self, path: Place, header: Header, width: int) -> list[int]:
         """Positions of id and every feature."""
@@ -174,8 +163,7 @@ class Columns:
             foreign = header is not None and plain(header[0]) in KNOWN - ID
             ids = 0 if foreign else find.id()
         if chosen := find.several("feature", self.feature):
-            kind = self.find_kind(path, header)
-            return [ids, *chosen, *([] if kind is None or kind in chosen else [kind])]
+            return [ids, *_there(*chosen, self.find_kind(path, header))]
         ignored = {*find.several("ignore", self.ignore)}
         if ids and find.is_index(0):
             ignored.add(0)
@@ -187,6 +175,16 @@ class Columns:
         named = find.named("id", self.id)
         called = [i for i, name in enumerate(header or ()) if plain(name) in ID]
         return named if named is not None else [*called, 0][0]
+
+
+def _there(*places: int | None) -> list[int]:
+    """The places of columns that are there, each once."""
+    return [i for i in dict.fromkeys(places) if i is not None]
+
+
+def _in_order(called: Sequence[int | None], rest: list[int]) -> list[int]:
+    """Columns by their names, if that is all of them; otherwise as they stand."""
+    return _there(*called) if {*_there(*called)} == {*rest} else rest
 
 
 @dataclass(frozen=True)
@@ -205,21 +203,22 @@ class _Finder:
         return header.index(name)
 
     def several(self, parameter: str, names: Sequence[str]) -> list[int]:
-        found = (self.named(parameter, name) for name in names)
-        return [i for i in found if i is not None]
+        return _there(*(self.named(parameter, name) for name in names))
 
     def _unknown(self, parameter: str, name: str) -> InputError:
-        if self.header is None:
-            must, got = f"name a column, but {self.path} has no header", repr(name)
-            return self._about(wrong_value(parameter, must, got))
-        close = difflib.get_close_matches(name, self.header, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else ""
-        must = f"name a column of {self.path}: {listed(self.header, 12)}"
-        return self._about(wrong_value(parameter, must, repr(name), hint))
-
-    def _about(self, error: InputError) -> InputError:
+        must, hint = f"name a column, but {self.path} has no header", ""
+        if self.header is not None:
+            must = f"name a column of {self.path}: {listed(self.header, 12)}"
+            hint = did_you_mean(name, self.header)
+        error = wrong_value(parameter, must, repr(name), hint)
         error.file = str(self.path)
         return error
+
+    def unclear(self, what: str, usual: str, width: int, hint: str) -> InputError:
+        """The error for a table in which nothing says which column is which."""
+        must = f"have 2 or 3 columns: {usual}; or a header that names them"
+        got = f"{width}{f' ({listed(self.header)})' if self.header else ''}"
+        return wrong(self.path, what, must, got, hint if self.header else "Add a header.")
 
     def called(self, names: frozenset[str]) -> int | None:
         """The position of the only column whose name is one of these."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -13,7 +13,7 @@ from typing import IO
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import InputError
 from cpgnn.io.files import NotUTF8Error, Transcoded, named, wrong
-from cpgnn.io.headers import is_header
+from cpgnn.io.headers import HeaderRule
 
 SAMPLE_LINES = 200
 SAMPLE_BYTES = 1 << 20
@@ -44,19 +44,8 @@ class Dialect:
     """What the text is in, if not UTF-8."""
 
 
-def sniff(
-    path: Path,
-    stream: IO[bytes],
-    *,
-    ids: Sequence[int] = (0,),
-    header: bool | None = None,
-    number_names: bool = False,
-    names: Collection[str] = (),
-) -> Dialect:
-    """The dialect of the text table in `stream`, which stands at its start.
-
-    A first line with one of `names` is a header.
-    """
+def sniff(path: Path, stream: IO[bytes], rule: HeaderRule) -> Dialect:
+    """The dialect of the text table in `stream`, which stands at its start."""
     raw, lines = _sample(path, stream)
     rows = [i for i, line in enumerate(lines) if line.strip()]
     if not rows:
@@ -85,9 +74,7 @@ def sniff(
     if spaced:
         cells = {i: [cell.lstrip(" ") for cell in cells[i]] for i in rows}
     first = cells[rows[0]]
-    found, announce = is_header(first, [cells[i] for i in rows[1:]], ids, number_names)
-    if any(cell.strip() in names for cell in first):
-        found, announce = True, False
+    has_header, announce = rule.decide(first, [cells[i] for i in rows[1:]])
     notices, encoding = [], None
     if isinstance(stream, Transcoded):
         encoding = stream.encoding
@@ -95,9 +82,8 @@ def sniff(
     if comments:
         skipped = count(comments, "comment line", "comment lines")
         notices.append(f"{path}: skipped {skipped} at the top.")
-    if header is None and found and announce:
+    if has_header and announce:
         notices.append(f"{path}: line {rows[0] + 1} ({', '.join(first)}) was read as a header.")
-    has_header = found if header is None else header
     skip = rows[0] + has_header
     bom = len(BOM) if raw[0].startswith(BOM) else 0
     usual = Counter(len(cells[i]) for i in rows).most_common(1)[0][0]

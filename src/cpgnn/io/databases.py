@@ -6,14 +6,13 @@ opened read-only, and what a file's views could reach outside of it is shut.
 
 from __future__ import annotations
 
-import difflib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from cpgnn.engine.text import first_line, listed
+from cpgnn.engine.text import did_you_mean, first_line, listed
 from cpgnn.errors import InputError
 from cpgnn.io.address import DUCKDB, Address
 from cpgnn.io.files import failed, opened, wrong
@@ -48,8 +47,7 @@ def choose(
     if wanted is None and names and (first or len(names) == 1):
         others = f" ({listed(names[1:])} not read)" if names[1:] else ""
         return names[0], (f"{place}: {kind} {names[0]!r} is read{others}.",) if others else ()
-    close = difflib.get_close_matches(wanted or "", names, n=1)
-    hint = f"Did you mean {close[0]!r}?" if close else f"Add ?{kind}=… to the address."
+    hint = did_you_mean(wanted or "", names) or f"Add ?{kind}=… to the address."
     got = "none" if wanted is None else repr(wanted)
     raise wrong(place, f"The {kind}", f"be one of {listed(names, 12) or 'none'}", got, hint)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
-from cpgnn.engine.text import shorten
+from cpgnn.engine.text import did_you_mean, shorten
 from cpgnn.errors import advise, wrong_value
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_columns import FeatureColumns, unique
@@ -123,8 +122,7 @@ def _check_chosen(parts: Sequence[FeatureRows], columns: Columns) -> None:
     for parameter in ("feature", "ignore"):
         for name in getattr(columns, parameter):
             if name not in there and parameter not in columns.optional:
-                close = difflib.get_close_matches(name, sorted(there), n=1)
-                hint = f"Did you mean {close[0]!r}?" if close else ""
+                hint = did_you_mean(name, sorted(there))
                 raise wrong_value(parameter, "name a column of a feature file", repr(name), hint)
 
 

@@ -184,9 +184,9 @@ class _Reader:
         if tag == "key":
             [key_id] = self._needed(tag, given, ["id"])
             owner = given.get("for", "all")
-            key = _Key(given.get("attr.name", ""), given.get("attr.type", "string").lower())
-            for kind in ("node", "edge") if owner == "all" else (owner,):
-                self.keys[kind, key_id] = _Key(key.name, key.kind)
+            name, kind = given.get("attr.name", ""), given.get("attr.type", "string").lower()
+            for of in ("node", "edge") if owner == "all" else (owner,):
+                self.keys[of, key_id] = _Key(name, kind)
         elif tag == "graph":
             self._graphs += 1
             if self._graphs > 1:

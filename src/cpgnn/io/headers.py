@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 
 def plain(name: str) -> str:
@@ -81,6 +82,29 @@ _DRESSED = re.compile(r"[^\w]*(\d[\d.,:/'’ \u00a0-]*)[^\w]*")
 
 def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeaderRule:
+    """Who decides whether the first line of a table is a header."""
+
+    ids: Sequence[int]
+    """The columns with ids."""
+    numbers: bool
+    """Whether other columns may be numbers."""
+    header: bool | None
+    """The user's word; None: the rule above."""
+    names: Collection[str]
+    """A first line with one of them is a header."""
+
+    def decide(self, first: Sequence[str], others: Sequence[Sequence[str]]) -> tuple[bool, bool]:
+        """Whether `first` is a header, and whether that should be announced."""
+        if self.header is not None:
+            return self.header, False
+        if any(cell.strip() in self.names for cell in first):
+            return True, False
+        number_names = self.numbers and tuple(self.ids) == (0,)  # features may have such names
+        return is_header(first, others, self.ids, number_names)
 
 
 def is_header(

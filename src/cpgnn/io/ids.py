@@ -128,11 +128,6 @@ def check_ids(file: TableFile, ids: pa.Array, rows_of: Callable[[int], np.ndarra
     problems.stop()
 
 
-def _first(mask: pa.Array) -> int | None:
-    position = int(pc.index(mask, True).as_py())
-    return None if position < 0 else position
-
-
 def distinct(file: TableFile, column: pa.ChunkedArray, what: str) -> pa.Array:
     """The ids of a file that names each node once; a second time is an error with both lines."""
     codes, ids = _encode(column)
@@ -202,8 +197,8 @@ def check_known(
 def _match(missing: pa.Array, ids: pa.Array, fold: Fold) -> tuple[int | None, str | None]:
     """The first of `missing` that `fold` makes equal to one of `ids`, and which."""
     found = pc.index_in(fold(missing), value_set=fold(ids))
-    first = _first(pc.is_valid(found))
-    return first, None if first is None else ids[found[first].as_py()].as_py()
+    first = int(pc.index(pc.is_valid(found), True).as_py())
+    return (None, None) if first < 0 else (first, ids[found[first].as_py()].as_py())
 
 
 def _nearly(missing: pa.Array, ids: pa.Array) -> str | None:

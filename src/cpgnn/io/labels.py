@@ -56,11 +56,7 @@ class LabelRows:
         return self.ids.filter(pa.array(self.codes >= 0))
 
 
-def read_labels(
-    path: Place,
-    unlabelled: str | None,
-    columns: Columns | None = None,
-) -> LabelRows:
+def read_labels(path: Place, unlabelled: str | None, columns: Columns | None = None) -> LabelRows:
     columns = columns or Columns()
     read = partial(read_table, path, header=columns.header, names=columns.names)
     file = read(pick=columns.labels)
@@ -102,9 +98,7 @@ def _kinds(
     labelled = encode_labels(as_array(file.table.column(1)), unlabelled)[0] >= 0
     rest, kinds = take_kinds(file, columns, labelled, sure=True)
     if kinds is None and file.header:
-        table, header = file.table.remove_column(place), list(file.header)
-        unused = (*file.unused, header.pop(place))
-        return replace(file, table=table, header=tuple(header), unused=unused), None
+        return file.without(place, unused=(*file.unused, file.header[place])), None
     return rest, kinds
 
 

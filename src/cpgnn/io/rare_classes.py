@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cpgnn.engine.arrays import class_sizes
 from cpgnn.engine.text import count, listed, some
 from cpgnn.errors import Message, advise, check_count
 from cpgnn.graph import Graph
@@ -17,7 +18,7 @@ OTHER = "other"
 def merge_rare(graph: Graph, least: int) -> tuple[Graph, list[str]]:
     """The graph with all classes of fewer than `least` labels as one, "other"; and what to say."""
     check_count("merge_rare", least, least=2)
-    sizes = _sizes(graph)
+    sizes = class_sizes(graph.labels, graph.num_classes)
     rare = np.flatnonzero(sizes < least)
     if not len(rare):
         return graph, []
@@ -35,14 +36,10 @@ def merge_rare(graph: Graph, least: int) -> tuple[Graph, list[str]]:
 
 def single_labels(graph: Graph) -> list[str]:
     """What to say about classes with one label, where a split is going to be drawn."""
-    alone = np.flatnonzero(_sizes(graph) == 1)
+    alone = np.flatnonzero(class_sizes(graph.labels, graph.num_classes) == 1)
     if not len(alone):
         return []
     names = listed([graph.class_names[i] for i in alone])
     what = "Class {} has" if len(alone) == 1 else "The classes {} have"
     text = f"{what.format(names)} only one labelled node: it is trained on, not tested. "
     return [Message(text, advise("To merge small classes, use {}.", merge_rare=2))]
-
-
-def _sizes(graph: Graph) -> np.ndarray:
-    return np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -19,7 +19,7 @@ from cpgnn.io.address import Address
 from cpgnn.io.csv_dialect import SAMPLE_LINES
 from cpgnn.io.databases import open_table
 from cpgnn.io.files import wrong
-from cpgnn.io.headers import is_header
+from cpgnn.io.headers import HeaderRule
 from cpgnn.io.workbooks import open_sheet
 
 BATCH = 10_000
@@ -37,15 +37,8 @@ class Rows:
     notices: tuple[str, ...]
 
 
-def read_rows(
-    place: Address,
-    *,
-    ids: Sequence[int],
-    header: bool | None,
-    number_names: bool,
-    names: Collection[str],
-) -> Rows:
-    """All of a sheet or table; arguments as in `csv_dialect.sniff`."""
+def read_rows(place: Address, rule: HeaderRule) -> Rows:
+    """All of a sheet or table."""
     if not place.is_book:
         with open_table(place) as (found, stored, told):
             return Rows(found, _text(place, stored, len(found)), None, told)
@@ -59,12 +52,9 @@ def read_rows(
         sample = list(islice(rest, SAMPLE_LINES))
         below = [row for _, row in sample if any(row)]
         width = max(len(row) for row in (cells, *below))
-        named, announce = is_header(cells, below, ids, number_names)
-        if any(cell.strip() in names for cell in cells):
-            named, announce = True, False
-        if header is None and named and announce:
+        named, announce = rule.decide(cells, below)
+        if named and announce:
             told = (*told, f"{place}: row {start} ({', '.join(cells)}) was read as a header.")
-        named = named if header is None else header
         body = [*([] if named else [first]), *sample]
         lines: list[int] = []
 

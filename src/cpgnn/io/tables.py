@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from cpgnn.errors import InputError
 from cpgnn.io.address import Address, Place, locate
 from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import NotUTF8Error, StrPath, all_bytes, arrow_source, opened, western, wrong
-from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS
+from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS, HeaderRule
 from cpgnn.io.parquet import is_parquet, plain_types, read_parquet
 from cpgnn.io.problems import MOST, RowsError
 from cpgnn.io.rows import read_rows
@@ -69,6 +70,11 @@ class TableFile:
         if self.blank_rows:
             found.append(f"{self.path}: {count(self.blank_rows, 'blank row')} at the end skipped.")
         return tuple(found)
+
+    def without(self, i: int, **changes: Any) -> TableFile:
+        """The same without a column."""
+        header = self.header and (*self.header[:i], *self.header[i + 1 :])
+        return replace(self, table=self.table.remove_column(i), header=header, **changes)
 
     def column(self, i: int) -> str:
         """`'age'`, or `3` without a header."""
@@ -157,7 +163,7 @@ def read_table(
     begins with Parquet's mark; or a workbook, or an `Address`.
     """
     path = locate(path)
-    wanted = Wanted(ids, numbers, header, text, pick, names)
+    wanted = Wanted(ids=ids, numbers=numbers, header=header, names=names, text=text, pick=pick)
     if isinstance(path, Address):
         return _read_rows(path, wanted)
     if is_parquet(path):
@@ -171,21 +177,12 @@ def read_table(
         return _read_text(path, wanted, encoding)
 
 
-@dataclass(frozen=True)
-class Wanted:
+@dataclass(frozen=True, kw_only=True)
+class Wanted(HeaderRule):
     """The arguments of `read_table`."""
 
-    ids: Sequence[int]
-    numbers: bool
-    header: bool | None
     text: TextColumns | None
     pick: Pick | None
-    names: Collection[str]
-
-    @property
-    def number_names(self) -> bool:
-        """Whether columns may have numbers for names, as features may."""
-        return self.numbers and tuple(self.ids) == (0,)
 
     def kept(
         self, path: Place, header: tuple[str, ...] | None, width: int
@@ -203,13 +200,7 @@ class Wanted:
 
 
 def _read_rows(place: Address, wanted: Wanted) -> TableFile:
-    found = read_rows(
-        place,
-        ids=wanted.ids,
-        header=wanted.header,
-        number_names=wanted.number_names,
-        names=wanted.names,
-    )
+    found = read_rows(place, wanted)
     kept, called = wanted.kept(place, found.header, found.table.num_columns)
     table = with_numbers(found.table, wanted.numeric(kept, called))
     return finished(place, table, kept, found.header, lines=found.lines, told=found.notices)
@@ -228,14 +219,7 @@ def _read_parquet(path: Path, wanted: Wanted) -> TableFile:
 
 def _read_text(path: Path, wanted: Wanted, encoding: str | None = None) -> TableFile:
     with opened(path, encoding) as stream:
-        dialect = sniff(
-            path,
-            stream,
-            ids=wanted.ids,
-            header=wanted.header,
-            number_names=wanted.number_names,
-            names=wanted.names,
-        )
+        dialect = sniff(path, stream, wanted)
     kept, called = wanted.kept(path, dialect.header, dialect.columns)
     every = set(range(dialect.columns))
     numeric = wanted.numeric(kept, called)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -42,9 +42,7 @@ class Times:
         """A time as people write it."""
         if not self.is_date:
             return f"{time:.15g}"
-        moment = np.datetime64(round(time * 86400), "s")
-        text = str(moment)
-        return text.removesuffix("T00:00:00")
+        return str(np.datetime64(round(time * 86400), "s")).removesuffix("T00:00:00")
 
 
 def take_times(file: TableFile, columns: Columns) -> tuple[TableFile, np.ndarray | None, bool]:
@@ -70,5 +68,4 @@ def take_times(file: TableFile, columns: Columns) -> tuple[TableFile, np.ndarray
         got = f"{count(int(bad.sum()), 'empty cell')} in {len(times):,} rows"
         what = f"Column {file.column(place)}"
         raise file.wrong(what, "hold a time in every row", got, row=int(np.argmax(bad)))
-    header = file.header and tuple(name for i, name in enumerate(file.header) if i != place)
-    return replace(file, table=file.table.remove_column(place), header=header), times, is_date
+    return file.without(place), times, is_date

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -31,8 +29,8 @@ def take_types(
         if columns.relation_column is not None:
             raise file.wrong(f"Column {name}", f"hold at most {MOST_TYPES} types", found)
         return rest, None, [f"{file.path}: column {name} not used as the type: {found}."]
-    if (codes < 0).any():
-        bad = codes < 0
+    bad = codes < 0
+    if bad.any():
         got = f"{count(int(bad.sum()), 'empty cell')} in {len(codes):,} rows"
         hint = advise("Fill them, or use {} to read no types.", relation_column="")
         row = int(np.argmax(bad))
@@ -67,9 +65,7 @@ def _taken(file: TableFile, place: int) -> tuple[TableFile, np.ndarray, list[str
     text = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
     coded = pc.dictionary_encode(as_array(known_cells(text)))
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
-    header = file.header and tuple(name for i, name in enumerate(file.header) if i != place)
-    rest = replace(file, table=file.table.remove_column(place), header=header)
     values = coded.dictionary.to_pylist()
     if len(values) <= MOST_TYPES:
         check_names(f"A value of column {file.column(place)}", values, file.path)
-    return rest, codes, values
+    return file.without(place), codes, values

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import pattern
+
 
 def principal_directions(X: Any, d: int, seed: int = 0) -> np.ndarray:
     """V [F, d], the leading right singular vectors of X [n, F]; columns beyond its rank are 0.
@@ -154,7 +156,7 @@ def clustering(A: sp.csr_array, most: int = 20_000_000) -> np.ndarray:
     counts = np.diff(A.indptr).astype(np.float64)
     if (counts**2).sum() > most:
         return np.full(A.shape[0], np.nan, dtype=np.float32)
-    ones = sp.csr_array((np.ones(A.nnz, dtype=np.float32), A.indices, A.indptr), shape=A.shape)
+    ones = pattern(A)
     closed = np.asarray(((ones @ ones).multiply(ones)).sum(axis=1)).ravel()
     pairs = counts * (counts - 1)
     return np.divide(closed, pairs, out=np.zeros_like(pairs), where=pairs > 0).astype(np.float32)

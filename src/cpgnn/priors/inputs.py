@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import dense
 from cpgnn.graph import Graph
 from cpgnn.priors import columns as col
 from cpgnn.relations.derived import heard_relations, near
@@ -107,7 +108,7 @@ class Inputs:
         """[n, d]: X itself where it is narrow, else its principal coordinates; mean norm 1."""
         V = self.basis.directions
         if V is None:
-            return np.asarray(self.own.toarray() if sp.issparse(self.own) else self.own)
+            return dense(self.own)
         return np.asarray((self.own @ V) / np.float32(self.basis.coordinate_norm))
 
     @property
@@ -149,7 +150,7 @@ class Inputs:
             V = np.where(self.known[:, None] >= 0, self.basis.places[self.known], 0)
             return np.concatenate([col.structure(self.A), col.with_self(self.A) @ V], axis=1)
         if X.shape[1] <= NARROW:
-            Z = np.array(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
+            Z = np.array(dense(X), dtype=np.float32)
             if self.graph.mixed is not None:
                 Z[self.graph.mixed.gaps.nonzero()] = np.nan
         else:

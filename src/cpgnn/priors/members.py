@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -32,21 +33,22 @@ class Heard:
     """[c, c]"""
 
 
-class Prior(Protocol):
+class Prior(ABC):
     """A fitted prior."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
 
+    @abstractmethod
     def log_beliefs(self, x: Inputs) -> np.ndarray:
         """log B [n, c], float32."""
 
     def heard(self, x: Inputs) -> list[Heard]:
         """The part of its log-beliefs that neighbours say, where they can be told apart."""
+        return []
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkPrior:
+class NetworkPrior(Prior):
     """A small network on one of the inputs."""
 
     name: str
@@ -57,12 +59,9 @@ class NetworkPrior:
     def log_beliefs(self, x: Inputs) -> np.ndarray:
         return floored(self.network.logits(getattr(x, self.reads)))
 
-    def heard(self, x: Inputs) -> list[Heard]:
-        return []
-
 
 @dataclass(frozen=True, eq=False)
-class TreesPrior:
+class TreesPrior(Prior):
     """Boosted trees on one of the inputs: "columns" or "words"."""
 
     name: str
@@ -72,12 +71,9 @@ class TreesPrior:
     def log_beliefs(self, x: Inputs) -> np.ndarray:
         return floored(self.trees.logits(getattr(x, self.reads)))
 
-    def heard(self, x: Inputs) -> list[Heard]:
-        return []
-
 
 @dataclass(frozen=True, eq=False)
-class SpreadPrior:
+class SpreadPrior(Prior):
     """Known labels, spread by personalised PageRank; nothing is fitted."""
 
     name: str
@@ -87,12 +83,9 @@ class SpreadPrior:
         known = np.flatnonzero(x.labels >= 0)
         return floored(label_shares_around(x.A, known, x.labels, self.num_classes))
 
-    def heard(self, x: Inputs) -> list[Heard]:
-        return []
-
 
 @dataclass(frozen=True, eq=False)
-class TogetherPrior:
+class TogetherPrior(Prior):
     """Network and matrices trained end to end."""
 
     name: str
@@ -115,7 +108,7 @@ class TogetherPrior:
 
 
 @dataclass(frozen=True, eq=False)
-class EstimatorPrior:
+class EstimatorPrior(Prior):
     """A scikit-learn classifier of the caller's own, fitted to the node's own columns."""
 
     name: str
@@ -124,9 +117,6 @@ class EstimatorPrior:
 
     def log_beliefs(self, x: Inputs) -> np.ndarray:
         return estimated(self.estimator, own_columns(x), self.num_classes)
-
-    def heard(self, x: Inputs) -> list[Heard]:
-        return []
 
 
 def own_columns(x: Inputs) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
+from cpgnn.engine.arrays import dense
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.priors.tree_text import check_text
 
@@ -100,8 +101,7 @@ class Trees:
         out[:, :, -1] = ABSENT
         out[:, self.present, -1] = 0
         if self._booster is not None and X.shape[0]:
-            dense = X.toarray() if sp.issparse(X) else X
-            raw = np.asarray(self._booster.predict(dense, pred_contrib=True, num_threads=1))
+            raw = np.asarray(self._booster.predict(dense(X), pred_contrib=True, num_threads=1))
             out[:, self.present] = self._each(raw.reshape(len(raw), -1, self.num_columns + 1))
         return out
 

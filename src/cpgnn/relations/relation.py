@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import pattern
+
 EDGES, TWO_HOPS = "edges", "two hops"
 MAX_ENTRIES = 20_000_000
 """Entries of "exactly two hops" above which it is left out (12 bytes each, and as many again while
@@ -47,7 +49,7 @@ def two_hops(A: sp.csr_array, max_entries: int = MAX_ENTRIES) -> Relation | None
     """
     if two_hop_bound(A) > max_entries:
         return None
-    ones = sp.csr_array((np.ones(A.nnz, dtype=np.float32), A.indices, A.indptr), shape=A.shape)
+    ones = pattern(A)
     S = sp.csr_array(ones @ ones)
     S.data[:] = 1
     S = S - S.multiply(ones)

@@ -26,6 +26,7 @@ from scipy.special import log_softmax
 
 from cpgnn.blend.blend import Blend, Hearing, Said
 from cpgnn.blend.second_stage import SecondStage, fit_second_stage, in_every_world
+from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.loop import Begin
 from cpgnn.engine.scores import validation_score
@@ -119,8 +120,7 @@ def fit_blend(
         class_weight=_class_weight(scaled, split, settings),
         seed=seed,
     )
-    labels = np.full(scaled.num_nodes, -1)
-    labels[split.train] = scaled.labels[split.train]
+    labels = labels_of(scaled.labels, split.train)
     n = scaled.num_nodes
     x = Inputs(scaled, Basis.of(scaled, seed), np.arange(n), n, labels)
     fast = budget == "fast"
