@@ -2,6 +2,8 @@
 
 python relations.py export acm|freebase OUT     # files for `cpgnn fit`
 python relations.py directed chameleon|squirrel # ten splits, directed and not: a line each
+python relations.py generated SEED              # 10,000 nodes with known matrices: a line each
+python relations.py cost                        # the same edges as 1, 2, 4, 8 types: a line each
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn import CPGNNClassifier, Graph, Split
+from cpgnn import CPGNNClassifier, Graph, Split, relation_matrices
+from cpgnn.blend.second_stage import fit_second_stage, heard
+from cpgnn.engine.cross_fitting import Worlds
+from cpgnn.evaluation.relation_frequencies import relation_frequencies
+from cpgnn.splits import stratified_split
+from cpgnn.synthetic.generate import uniform_compatibility
+from cpgnn.synthetic.typed import Drawn, generate_typed_graph, moved
 
 DATA = Path(os.environ.get("CPGNN_DATA", "."))
 
@@ -66,7 +74,74 @@ def directed(name: str) -> None:
             print(json.dumps(line), flush=True)
 
 
+def generated(seed: int) -> None:
+    """Relations apart and merged; the matrices found and their 90 % intervals against the truth."""
+    like, unlike = uniform_compatibility(3, 0.8), uniform_compatibility(3, 0.1)
+    circle = moved(like, 1, directed=True)
+    cases = {
+        "direction": {"pays": Drawn(circle, 4, directed=True)},
+        "types": {"shares": Drawn(like, 3), "pays": Drawn(unlike, 3)},
+        "both": {"pays": Drawn(circle, 3, directed=True), "shares": Drawn(like, 3)},
+        "the same": {"shares": Drawn(like, 3), "likes": Drawn(like, 3)},
+    }
+    for case, types in cases.items():
+        graph = generate_typed_graph([3334, 3333, 3333], types, seed=seed)
+        split = stratified_split(graph.labels, validation=0.1, test=0.8, seed=seed)
+        plain = {"labels": graph.labels, "class_names": graph.class_names}
+        line: dict[str, object] = {"generated": case, "seed": seed}
+        for name, one in ("apart", graph), ("merged", Graph.from_scipy(graph.adjacency, **plain)):
+            start = time.process_time()
+            model = CPGNNClassifier(seed=seed).fit(one, split=split)
+            right = model.predict() == graph.labels
+            line[name] = round(float(right[split.test].mean()), 4)
+            line[f"{name} cpu_seconds"] = round(time.process_time() - start, 1)
+            if name == "apart":
+                P, truth = model.predict_proba(), relation_matrices(graph)
+                found = relation_frequencies(graph, split, P)
+                errors = [np.abs(f.share - truth[r]).mean() for r, f in found.items()]
+                inside = [(f.low <= truth[r]) & (truth[r] <= f.high) for r, f in found.items()]
+                line["H error"] = round(float(np.max(errors)), 4)
+                line["covered"], line["cells"] = int(np.sum(inside)), int(np.size(inside))
+        print(json.dumps(line), flush=True)
+
+
+def cost(turns: int = 5) -> None:
+    """CPU of a second stage and of a prediction, for the same edges as 1, 2, 4 and 8 types."""
+    n, m, c = 50_000, 400_000, 3
+    rng = np.random.default_rng(0)
+    u, v, y = rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(0, c, n)
+    worlds = Worlds.of(y, c, np.arange(2_000), np.arange(2_000, 3_000))
+    logs = [np.log(rng.dirichlet(np.ones(c), (worlds.num_worlds, n)).astype(np.float32))]
+    plain = Graph.from_edges(u, v, num_nodes=n)
+    for R in (0, 1, 2, 4, 8):
+        relation = None if R == 0 else [f"t{i % R}" for i in range(m)]
+        graph = Graph.from_edges(u, v, num_nodes=n, relation=relation)
+        pairs = [[], []]
+        for _ in range(turns):
+            for of, one in zip(pairs, (plain, graph), strict=True):
+                P = [relation.propagator(0.5) for relation in one.relations]
+                B = np.exp(logs[0])
+                start = time.process_time()
+                for p in P:
+                    heard(p, B)
+                product = time.process_time() - start
+                fit_second_stage(logs, P, worlds, rounds=1)
+                of.append((product, time.process_time() - start))
+        plainly, typed = (np.median(of, axis=0) for of in pairs)
+        line = {"cost": f"{R} types" if R else "no types", "entries": int(sum(p.nnz for p in P))}
+        line |= {"product": round(float(typed[0] / plainly[0]), 2)}
+        line |= {"second stage": round(float(typed[1] / plainly[1]), 2)}
+        print(json.dumps(line), flush=True)
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    what, name, *rest = sys.argv[1:]
-    export(name, Path(*rest)) if what == "export" else directed(name)
+    what, *rest = sys.argv[1:]
+    if what == "export":
+        export(rest[0], Path(rest[1]))
+    elif what == "directed":
+        directed(rest[0])
+    elif what == "generated":
+        generated(int(rest[0]))
+    else:
+        cost()

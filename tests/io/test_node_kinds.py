@@ -128,3 +128,32 @@ def test_an_unknown_column_of_kinds(write):
         read_graph(
             write("edges.csv", EDGES), write("l.csv", "id,label\na,1\nb,2\n"), kind_column="what"
         )
+
+
+def test_files_that_share_no_node_describe_different_kinds(write):
+    edges = write("edges.csv", EDGES)
+    labels = write("labels.csv", "id,label\na,good\nb,bad\n")
+    accounts = write("accounts.csv", "id,age,job\na,30,x\nb,,x\n")
+    money = write("money.csv", "id,income\na,1\n")
+    devices = write("devices.csv", "id,year,os\nx,2001,ios\ny,2003,ios\n")
+    graph = read_graph(edges, labels, [accounts, devices, money], impute="median").graph
+    assert kinds(graph) == {"a": "accounts", "b": "accounts", "x": "devices", "y": "devices"}
+    loaded = read_graph(edges, labels, [accounts, devices])
+    assert list(loaded.gaps.values()) == [1], "what a kind does not have is not missing"
+    table = native_table(loaded.graph)
+    cells = dict(zip(table.names, table.values[loaded.graph.positions(["a", "x"])].T, strict=True))
+    assert {name: np.isnan(cell).tolist() for name, cell in cells.items()} == {
+        "age": [False, True], "year": [True, False], "job": [False, True], "os": [True, False],
+    }  # fmt: skip
+    with pytest.raises(InputError, match="Every node must have features"):
+        read_graph(edges, labels, [accounts, devices], kind_column="")
+
+
+def test_labels_on_nodes_of_two_feature_files(write):
+    labels = write("labels.csv", "id,label\na,good\nb,bad\nx,bad\n")
+    files = [
+        write("accounts.csv", "id,age\na,30\nb,4\n"),
+        write("devices.csv", "id,year\nx,1\ny,3\n"),
+    ]
+    with pytest.raises(InputError, match=r"one kind of nodes\. Got 2 on accounts, 1 on devices"):
+        read_graph(write("edges.csv", EDGES), labels, files)

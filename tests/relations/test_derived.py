@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpgnn.engine.mixed import Mixed
 from cpgnn.graph import Graph
-from cpgnn.relations.derived import heard_relations, relation_sets, shared
+from cpgnn.relations.derived import (
+    heard_relations,
+    relation_sets,
+    shared,
+    with_columns_of_others,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::cpgnn.errors.GraphNotice")
 
@@ -70,3 +78,18 @@ def test_sets_of_relations():
         ("uses", "uses, shared"),
         ("uses, shared",),
     ]
+
+
+def test_columns_of_other_kinds_are_read_through_the_edges():
+    """Accounts 0, 1, 2; devices 3, 4, of which 4 has no year."""
+    X = np.array([[30, 0, 0], [40, 0, 0], [50, 0, 0], [0, 2001, 5], [0, 0, 7]], dtype=np.float32)
+    gaps = np.array([[0, 1, 1], [0, 1, 1], [0, 1, 1], [1, 0, 0], [1, 1, 0]], dtype=bool)
+    graph = Graph.from_edges([0, 0, 1], [3, 4, 4], features=X, labels=[0, 1, -1, -1, -1])
+    graph = replace(graph.with_kinds(list("aaadd")), mixed=Mixed.of(gaps))
+    made = with_columns_of_others(graph)
+    assert made.features[:3].tolist() == [[30, 2001, 6], [40, 0, 7], [50, 0, 0]]
+    assert made.mixed.gaps.toarray()[:3].tolist() == [[0, 0, 0], [0, 1, 0], [0, 1, 1]]
+    np.testing.assert_array_equal(made.features[3:], X[3:])
+    assert with_columns_of_others(made) is made
+    plain = Graph.from_edges([0], [1], features=X[:2])
+    assert with_columns_of_others(plain) is plain

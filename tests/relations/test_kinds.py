@@ -109,8 +109,10 @@ def test_hetero_data_there_and_back():
 def test_later_nodes_bring_their_kind():
     graph = example()
     later = Graph.from_edges([0], [1], relation=["uses"], node_ids=["a", "e"])
+    assert extended(graph, later).graph.kinds.codes.tolist() == [0, 0, 1, 0, 1], "as edges tell"
+    lonely = Graph.from_edges([], [], num_nodes=1, node_ids=["e"])
     with pytest.raises(InputError, match=r"have a kind: account, device\. Got none for 'e'"):
-        extended(graph, later, described=np.array([False, True]))
+        extended(graph, lonely)
     both = extended(graph, later.with_kinds(["account", "device"], described=["account"])).graph
     assert both.kinds.codes.tolist() == [0, 0, 1, 0, 1]
     assert both.features[4].tolist() == [0, 0]

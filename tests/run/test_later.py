@@ -123,3 +123,29 @@ def test_later_edges_without_weights_are_announced_where_the_fit_has_some():
     assert any("each counts 1; in the fit an edge weighs 300 on average" in n for n in bare)
     weighed = extended(fitted, graph([("d", "e")], "de", [5.0])).notices
     assert not any("--weight" in n for n in weighed)
+
+
+def test_the_kind_of_a_new_node_follows_from_its_edges_and_columns():
+    fitted = Graph.from_edges(
+        [0, 1, 0], [2, 2, 1], relation=["uses", "uses", "pays"], directed=["pays"],
+        labels=[0, 1, -1], node_ids=list("abx"),
+    ).with_kinds(["account", "account", "device"])  # fmt: skip
+    later = Graph.from_edges(
+        [0, 3, 1, 4], [1, 2, 4, 5], relation=["uses", "uses", "pays", "uses"], directed=["pays"],
+        node_ids=["n1", "x", "m1", "a", "n2", "m2"],
+    )  # fmt: skip
+    with pytest.raises(InputError, match="keep its kind"):
+        extended(fitted, later.with_kinds(["account"] * 6))
+    later = Graph.from_edges(
+        [0, 3, 4, 4], [1, 2, 0, 5], relation=["uses", "uses", "pays", "uses"], directed=["pays"],
+        node_ids=["n1", "x", "m1", "a", "n2", "m2"],
+    )  # fmt: skip
+    both = extended(fitted, later).graph
+    names = np.array(both.kinds.names)[both.kinds.codes]
+    assert dict(zip(both.node_ids, names, strict=True)) == {
+        "a": "account", "b": "account", "x": "device",
+        "n1": "account", "m1": "device", "n2": "account", "m2": "device",
+    }  # fmt: skip
+    strangers = Graph.from_edges([0], [1], relation=["uses"], node_ids=["p", "q"])
+    with pytest.raises(InputError, match=r"have a kind: account, device\. Got none for 'p'"):
+        extended(fitted, strangers)

@@ -22,6 +22,7 @@ from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.priors.members import Heard, Prior
+from cpgnn.relations.derived import with_columns_of_others
 from cpgnn.relations.relation import TWO_HOPS
 
 
@@ -53,7 +54,7 @@ class Blend:
         n = len(self.labels)
         known = np.arange(n) if known is None else known
         labels = np.where(known >= 0, self.labels[known], -1)
-        return Inputs(scaled, self.basis, known, n, labels)
+        return Inputs(with_columns_of_others(scaled), self.basis, known, n, labels)
 
     def said(self, x: Inputs) -> Said:
         """Everything the blend says about a graph."""

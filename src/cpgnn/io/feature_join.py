@@ -14,6 +14,7 @@ from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import did_you_mean, shorten
 from cpgnn.errors import advise, wrong_value
+from cpgnn.io.address import Address, Place
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_columns import FeatureColumns, unique
 from cpgnn.io.feature_matrix import Impute
@@ -31,6 +32,8 @@ def join_features(
     """All columns of all files, for every node that one of them names, in order of appearance.
 
     A node without a row in one of the files is a gap there: filled as `impute` says, else an error.
+    Files that share no node, not even through another file, describe different kinds of nodes: the
+    columns of one are not missing in the other, and the kinds are called as their first files.
     With `like`, the columns are those of an earlier graph, in its order.
     """
     _check_names(parts)
@@ -52,10 +55,13 @@ def join_features(
     mixes: list[Mixed | None] = []
     notices: list[str] = []
     problems, nobody = Problems(), np.zeros(len(ids), dtype=bool)
-    for part, at in zip(parts, places, strict=True):
+    group, of_node = _groups(places, len(ids))
+    if chosen is not None and chosen.kind_column == "":
+        group, of_node = np.zeros_like(group), np.zeros_like(of_node)
+    for part, at, own in zip(parts, places, group, strict=True):
         notices += part.notices
         with problems.noted():
-            matrix, mixed, told = spread(part, at, nobody, impute, place_of)
+            matrix, mixed, told = spread(part, at, nobody, impute, place_of, of_node != own)
             matrices.append(matrix)
             mixes.append(mixed)
             notices += told
@@ -76,7 +82,7 @@ def join_features(
         joined,
         columns,
         tuple(notices),
-        _kinds(parts, places, len(ids)),
+        _kinds(parts, places, len(ids), group),
         {name: cells for part in parts for name, cells in part.gaps.items()},
         _mixed(mixes, [matrix.shape for matrix in matrices], order.tolist()),
         tuple(parts),
@@ -146,11 +152,34 @@ def _side_by_side(parts: Sequence[FeatureColumns]) -> tuple[FeatureColumns, np.n
     return joined, order
 
 
-def _kinds(parts: Sequence[FeatureRows], places: Sequence[np.ndarray], n: int) -> Any:
-    if all(part.kinds is None for part in parts):
+def _groups(places: Sequence[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which files share nodes, directly or not: a group for each file, and for each node [n]."""
+    rows, files = np.concatenate(places), np.repeat(np.arange(len(places)), list(map(len, places)))
+    names = sp.csr_array((np.ones(len(rows), dtype=np.int64), (rows, files)))
+    _, group = sp.csgraph.connected_components(names.T @ names)
+    of_node = np.empty(n, dtype=group.dtype)
+    of_node[rows] = group[files]
+    return group, of_node
+
+
+def _kinds(
+    parts: Sequence[FeatureRows], places: Sequence[np.ndarray], n: int, group: np.ndarray
+) -> Any:
+    """As the files say; where none does, one for each group of files, called as the first."""
+    said = any(part.kinds is not None for part in parts)
+    if not said and group.max() == 0:
         return None
+    first = [parts[int(np.argmax(group == own))].file.path for own in range(group.max() + 1)]
+    names = [_name(path) for path in first]
+    names = names if len(set(names)) == len(names) else [str(path) for path in first]
     kinds = np.full(n, None, dtype=object)
-    for part, at in zip(parts, places, strict=True):
-        if part.kinds is not None:
-            kinds[at] = part.kinds
+    for part, at, own in zip(parts, places, group, strict=True):
+        kinds[at] = part.kinds if said else names[own]
     return kinds
+
+
+def _name(path: Place) -> str:
+    """accounts of accounts.csv.gz, of a sheet and of a table of that name."""
+    if isinstance(path, Address):
+        return next(iter(path.options.values()), str(path))
+    return path.name.split(".")[0] or str(path)

@@ -119,20 +119,23 @@ def spread(
     exempt: np.ndarray,
     impute: Impute,
     place_of: Callable[[int], str],
+    apart: np.ndarray | None = None,
 ) -> tuple[Any, Mixed | None, list[str]]:
     """The matrix [n, F] with each row at its node's position, its `Mixed`, and what to say.
 
     Nodes without a row get the medians; if they are half or more, they are an error that says
-    where the first of them is named. Those that are `exempt` [n] get zeros without a word.
+    where the first of them is named. Those that are `exempt` [n] get zeros without a word, those
+    that are `apart` [n] are of a kind that has no such columns: they are no gaps to be filled.
     """
     matrix, mixed, n = rows.matrix, rows.mixed, len(exempt)
     if len(positions) == n and (positions == np.arange(n)).all():
         return matrix, mixed, []
-    without = ~exempt
+    apart = np.zeros(n, dtype=bool) if apart is None else apart
+    without = ~exempt & ~apart
     without[positions] = False
     number = int(without.sum())
     medians = rows.columns.medians
-    if number and impute is None and (medians is None or 2 * number >= n - exempt.sum()):
+    if number and impute is None and (medians is None or 2 * number >= n - (exempt | apart).sum()):
         got = f"none for {count(number, 'node')}, {place_of(int(np.argmax(without)))} first"
         hint = advise("Add the rows, or use {}.", impute="median")
         raise rows.file.wrong("Every node", "have features", got, hint)
@@ -140,9 +143,10 @@ def spread(
     if number:
         nodes = count(number, "node without a row", "nodes without a row")
         notices = [f"{rows.file.path}: {nodes} got the median of every column."]
-    rest = np.zeros((2, matrix.shape[1]), dtype=np.float32)  # for those exempt, and those without
-    rest[1] = 0 if medians is None else medians
-    source = matrix.shape[0] + without.astype(np.int64)
+    # For those exempt, those without, those apart:
+    rest = np.zeros((3, matrix.shape[1]), dtype=np.float32)
+    rest[1:] = 0 if medians is None else medians
+    source = matrix.shape[0] + without + 2 * apart.astype(np.int64)
     source[positions] = np.arange(len(positions))
     if sp.issparse(matrix):
         X: Any = sp.csr_array(sp.vstack([matrix, sp.csr_array(rest)], format="csr")[source])
@@ -151,6 +155,6 @@ def spread(
     if mixed is None:
         mixed = Mixed(sp.csr_array(matrix.shape, dtype=bool))
     empty = np.zeros(rest.shape, dtype=bool)
-    empty[1] = impute is None
+    empty[1], empty[2] = impute is None, True
     gaps = sp.vstack([mixed.gaps, sp.csr_array(empty)], format="csr")[source]
     return X, Mixed.of(gaps, mixed.categories), notices

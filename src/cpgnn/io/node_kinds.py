@@ -141,6 +141,7 @@ def _slot_names(given: EdgeList, words: Sequence[str], group: np.ndarray) -> lis
     for number in range(group.max() + 1):
         slots = np.flatnonzero(group == number)
         sides = dict.fromkeys(ends[int(slot >= R)] for slot in slots)
-        of = listed([words[slot % R] for slot in slots.tolist()], 3) if words != [""] else ""
+        of_types = [*dict.fromkeys(words[slot % R] for slot in slots.tolist())]
+        of = listed(of_types, 3) if words != [""] else ""
         names.append(" or ".join(sides) + (f" of {of}" if of else ""))
     return names

@@ -9,6 +9,9 @@ shared    of a type that joins predicted nodes with another kind (accounts and d
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -17,6 +20,8 @@ from cpgnn.relations.edge_types import EdgeType
 from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS, Relation, edges, two_hops
 
 SHARED = ", shared"
+MAX_CELLS = 1 << 26
+"""Cells of a sparse table up to which columns of other kinds are read: they fill it."""
 
 
 def heard_relations(graph: Graph) -> dict[str, Relation]:
@@ -51,6 +56,34 @@ def near(graph: Graph) -> sp.csr_array:
     A.data[:] = 1
     A.sort_indices()
     return A
+
+
+def with_columns_of_others(graph: Graph) -> Graph:
+    """The graph in which predicted nodes have the columns that only other kinds have: the mean over
+    their neighbours that have a value. A node without such a neighbour has a gap, as before.
+    """
+    if graph.kinds is None or graph.mixed is None or graph.features is None:
+        return graph
+    X: Any = graph.features
+    if sp.issparse(X):
+        if np.prod(X.shape, dtype=float) > MAX_CELLS:
+            return graph
+        X = X.toarray()
+    there = ~graph.mixed.gaps.toarray()
+    for category in graph.mixed.categories:  # without a 1, it is empty
+        there[:, category.columns] &= (X[:, category.columns] > 0).any(axis=1)[:, None]
+    foreign = np.flatnonzero(there.any(axis=0) & ~there[graph.predicted].any(axis=0))
+    if not len(foreign):
+        return graph
+    A = graph.adjacency[graph.predicted]
+    values, known = X[:, foreign], there[:, foreign]
+    above, below = A @ np.where(known, values, 0), A @ known.astype(np.float32)
+    X, gaps = X.copy(), graph.mixed.gaps.tolil()
+    rows = np.flatnonzero(graph.predicted)[:, None]
+    X[rows, foreign] = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    gaps[rows, foreign] = below == 0
+    mixed = replace(graph.mixed, gaps=sp.csr_array(gaps, dtype=bool))
+    return replace(graph, features=X, mixed=mixed)
 
 
 def _types(graph: Graph) -> tuple[EdgeType, ...]:

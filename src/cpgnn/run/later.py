@@ -56,6 +56,9 @@ def extended(
     named = found.copy()
     named[is_new] = n + np.arange(m)
     kinds = _kinds(fitted, later, named, n + m)
+    later = (
+        later if kinds is None else replace(later, kinds=replace(kinds, codes=kinds.codes[named]))
+    )
     X, mixed, kept, replaced, filled = _features(fitted, later, named, described, medians)
     edges, weights, relation, directed = _edges(fitted, later, named)
     with warnings.catch_warnings():
@@ -133,7 +136,9 @@ def _edges(
 
 
 def _kinds(fitted: Graph, later: Graph, named: np.ndarray, total: int) -> Kinds | None:
-    """The kinds of all nodes: a known node keeps its own, a new one brings its own."""
+    """The kinds of all nodes: a known node keeps its own, a new one brings its own; where nobody
+    names it, the columns that it has and the edges that it takes part in tell.
+    """
     known, n = fitted.kinds, fitted.num_nodes
     if known is None:
         return None
@@ -141,18 +146,62 @@ def _kinds(fitted: Graph, later: Graph, named: np.ndarray, total: int) -> Kinds 
     if later.kinds is not None:
         code = pd.Index(known.names).get_indexer(pd.Index(later.kinds.names))
         given = code[later.kinds.codes]
-        clash = (named < n) & (codes[named] != given)
+        clash = (named < n) & (given >= 0) & (codes[named] != given)
         if clash.any():
             i = int(np.argmax(clash))
             was, now = known.names[codes[named[i]]], later.kinds.names[later.kinds.codes[i]]
             must = f"keep its kind, {was!r} in the fit"
             raise must_be(f"Node {shorten(str(later.node_ids[i]))}", must, repr(now))
-        codes[named] = given
+        codes[named] = np.where(given >= 0, given, codes[named])
+    if (codes < 0).any():
+        _by_columns(codes, fitted, later, named, known)
+        _by_edges(codes, fitted, later, named, len(known.names))
     if (codes < 0).any():
         names = ", ".join(known.names)
         first = shorten(str(later.node_ids[int(np.argmax(codes[named] < 0))]))
-        raise must_be("Every new node", f"have a kind: {names}", f"none for {first}")
+        hint = "Name it in a column 'kind' of the features."
+        raise must_be("Every new node", f"have a kind: {names}", f"none for {first}", hint)
     return replace(known, codes=codes)
+
+
+def _by_columns(
+    codes: np.ndarray, fitted: Graph, later: Graph, named: np.ndarray, kinds: Kinds
+) -> None:
+    """A new node is of the only kind that has its columns."""
+    if fitted.mixed is None or later.mixed is None or later.num_features != fitted.num_features:
+        return
+    of_kind = np.eye(len(kinds.names), dtype=np.int64)[kinds.codes]
+    has = fitted.mixed.gaps.astype(np.int64).T @ of_kind < of_kind.sum(axis=0)  # [F, kinds]
+    new = np.flatnonzero(codes[named] < 0)
+    there = ~later.mixed.gaps[new].toarray()
+    fits = there.any(axis=1)[:, None] & ~(there.astype(np.int64) @ ~has > 0)
+    alone = fits.sum(axis=1) == 1
+    codes[named[new[alone]]] = fits[alone].argmax(axis=1)
+
+
+def _by_edges(codes: np.ndarray, fitted: Graph, later: Graph, named: np.ndarray, k: int) -> None:
+    """A new node is of the only one of k kinds that has such edges, to such neighbours."""
+    types = {kind.name: kind for kind in all_types(fitted.adjacency, fitted.edge_types)}
+    edges = []
+    for kind in all_types(later.adjacency, later.edge_types):
+        before = types.get(kind.name, next(iter(types.values())) if len(types) == 1 else None)
+        if before is None:
+            continue
+        u, v = sp.coo_array(before.matrix).coords
+        joined = np.zeros((k, k), dtype=bool)
+        joined[codes[u], codes[v]] = True
+        edges.append((joined, *(named[end] for end in sp.coo_array(kind.matrix).coords)))
+        if before.directed and kind.directed:
+            edges.append((joined.T, *edges[-1][:0:-1]))
+    while True:
+        possible = np.ones((len(codes), k), dtype=bool)
+        for joined, u, v in edges:
+            told = np.where(codes[v, None] >= 0, joined[:, codes[v]].T, joined.any(axis=1))
+            np.logical_and.at(possible, u, told)
+        found = (codes < 0) & (possible.sum(axis=1) == 1)
+        if not found.any():
+            return
+        codes[found] = possible[found].argmax(axis=1)
 
 
 def _comparable(first: pd.Index, later: pd.Index) -> tuple[pd.Index, pd.Index]:

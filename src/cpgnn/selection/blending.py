@@ -32,7 +32,7 @@ from cpgnn.engine.loop import Begin
 from cpgnn.engine.scores import validation_score
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
-from cpgnn.relations.derived import relation_sets
+from cpgnn.relations.derived import relation_sets, with_columns_of_others
 from cpgnn.relations.relation import TWO_HOPS
 from cpgnn.selection.portfolio import Member, fit_again, fit_members, scores
 from cpgnn.selection.self_training import with_guesses
@@ -111,6 +111,7 @@ def fit_blend(
     begin: Begin | None = None,
 ) -> Blended:
     """Training labels fit weights, validation labels only choose; the features must be scaled."""
+    scaled = with_columns_of_others(scaled)
     worlds = Worlds.of(
         scaled.labels,
         scaled.num_classes,
