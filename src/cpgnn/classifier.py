@@ -99,7 +99,8 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
     self_trained_ : how many predictions served as labels in a second training; 0 if there was none
     trials_ : DataFrame of what was tried: priors and then sets of relations with `score`, `loss`
         and `cpu_seconds`; or the paper's models with `score` of the best epoch and `mean` of all
-    validation_score_ : of the kept epoch, or of labels not seen"""
+    validation_score_ : of the kept epoch, or of labels not seen
+    """
 
     def __init__(
         self,
@@ -218,12 +219,10 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         elif len(self.calibration_):  # these logits did not learn from their nodes' labels
             y = graph.labels[self.calibration_]
             self.temperature_ = fit_temperature(self.honest_.logits, y)
-        self.initial_compatibility_ = record.initial_compatibility
-        if isinstance(model, CPGNN) and model.num_layers == 0:  # was it asked for from the start?
-            estimate = self.initial_compatibility_
-            if estimate is None:
-                estimate = estimated_compatibility(model, scaled, split, settings)
-            self.initial_compatibility_ = estimate
+        estimate = record.initial_compatibility
+        if estimate is None and isinstance(model, CPGNN) and model.num_layers == 0:
+            estimate = estimated_compatibility(model, scaled, split, settings)
+        self.initial_compatibility_ = estimate
         self._read_compatibility()
         return self
 

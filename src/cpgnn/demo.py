@@ -59,10 +59,8 @@ def run_demo(seed: int = 0, begin: Begin | None = None) -> Demo:
     begin = begin or (lambda name, epochs: None)
     graph = example_graph(seed)
     split = per_class_split(graph.labels, seed=seed)
-    part = np.full(graph.num_nodes, "train", dtype=object)
-    part[split.val], part[split.test] = "val", "test"
     classifier = CPGNNClassifier("mlp", 1, seed=seed)
-    run = train_run(LoadedGraph(graph, part), classifier, begin=begin)
+    run = train_run(LoadedGraph(graph, split.used_for(graph.num_nodes)), classifier, begin=begin)
     fitted = run.classifier
     assert run.evaluation is not None
     assert run.without_graph is not None

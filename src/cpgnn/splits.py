@@ -10,6 +10,8 @@ import numpy as np
 from cpgnn.engine.arrays import as_positions
 from cpgnn.errors import must_be, wrong_value
 
+PARTS = ("train", "val", "test")
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -20,7 +22,7 @@ class Split:
     test: np.ndarray
 
     def __post_init__(self) -> None:
-        for name in ("train", "val", "test"):
+        for name in PARTS:
             object.__setattr__(self, name, as_positions(f"'{name}'", getattr(self, name)))
         everything = np.concatenate([self.train, self.val, self.test])
         if len(self.train) == 0:
@@ -31,6 +33,13 @@ class Split:
     @classmethod
     def from_masks(cls, train: np.ndarray, val: np.ndarray, test: np.ndarray) -> Split:
         return cls(np.flatnonzero(train), np.flatnonzero(val), np.flatnonzero(test))
+
+    def used_for(self, num_nodes: int) -> np.ndarray:
+        """What each node is for: "train", "val", "test", or "" for nothing; [n] of objects."""
+        parts = np.full(num_nodes, "", dtype=object)
+        for name in PARTS:
+            parts[getattr(self, name)] = name
+        return parts
 
 
 def stratified_split(

@@ -150,8 +150,8 @@ def test_twenty_nodes_are_learned_by_heart(make: Make) -> None:
             setattr(model, name, 0.0)
     everything = Split(np.arange(20), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     if isinstance(model, tuple(MODELS.values())):
-        recipe = REAL["MLP"][0].but(epochs=400, weight_decay=0.0)
+        recipe = REAL["MLP"][0].but(epochs=200, weight_decay=0.0)
         train_baseline(model, graph, everything, recipe)
     else:
-        fit(model, graph, everything, 400)
+        fit(model, graph, everything, 200)
     assert (logits(model, graph).argmax(dim=1).numpy() == graph.labels).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,14 +94,25 @@ def at(monkeypatch):
     return run
 
 
+@pytest.fixture
+def refused(at, site, cache):
+    """What loading says about what is served as `name`; nothing is kept."""
+
+    def run(name: str, says: str, address: str = "", **how) -> str:
+        with nullcontext(address) if address else serving(site, **how) as found:
+            at(name, found)
+            with pytest.raises(DownloadError, match=says) as caught:
+                load_dataset(name, cache=cache)
+        assert not cache.exists() or not list(cache.iterdir())
+        return str(caught.value)
+
+    return run
+
+
 def arrays_for(name: str):
     if name == "cora":  # PyG's reader takes 500 validation nodes for granted
         return toy_arrays(n=560, splits=3)
     return toy_arrays(width=932) if name == "actor" else toy_arrays()
-
-
-def is_empty(cache: Path) -> bool:
-    return not cache.exists() or not list(cache.iterdir())
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -161,93 +173,47 @@ def one_split_less(arrays):
         (one_split_less, "number of splits must be 10. Got 9"),
     ],
 )
-def test_wrong_content_is_refused_and_not_kept(spoil, names, publish, at, site, cache):
+def test_wrong_content_is_refused_and_not_kept(spoil, names, publish, refused):
     served = toy_arrays()
     spoil(served)
     publish("minesweeper", toy_arrays(), served)
-    with serving(site) as address:
-        at("minesweeper", address)
-        with pytest.raises(DownloadError, match=names) as caught:
-            load_dataset("minesweeper", cache=cache)
-    assert "set CPGNN_DATA to a folder with minesweeper.npz" in str(caught.value)
-    assert is_empty(cache)
-
-
-def test_a_connection_that_breaks_off(publish, at, site, cache):
-    files = publish("minesweeper", toy_arrays())
-    with serving(site, short_of=files[0]) as address:
-        at("minesweeper", address)
-        with pytest.raises(DownloadError, match=r"come whole. Got [\d,]+ of [\d,]+ bytes"):
-            load_dataset("minesweeper", cache=cache)
-    assert is_empty(cache)
+    said = refused("minesweeper", names)
+    assert "set CPGNN_DATA to a folder with minesweeper.npz" in said
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_each_file_truncated_on_the_server(name, publish, at, site, cache):
+def test_each_file_truncated_on_the_server(name, publish, site, refused):
     files = publish(name, arrays_for(name))
     for file in {files[0], files[1 % len(files)], files[-1]}:
         whole = (site / file).read_bytes()
         (site / file).write_bytes(whole[: len(whole) // 2])
-        with serving(site) as address:
-            at(name, address)
-            with pytest.raises(DownloadError, match="is not the published data"):
-                load_dataset(name, cache=cache)
-        assert is_empty(cache)
+        refused(name, "is not the published data")
         (site / file).write_bytes(whole)
 
 
-def test_a_web_page_instead_of_the_file(publish, at, site, cache):
-    files = publish("minesweeper", toy_arrays())
-    (site / files[0]).write_text("<html>Sign in to the network</html>")
-    with serving(site) as address:
-        at("minesweeper", address)
-        with pytest.raises(DownloadError, match="zip") as caught:
-            load_dataset("minesweeper", cache=cache)
-    assert "/tmp" not in str(caught.value)
-    assert is_empty(cache)
+def test_what_a_server_can_do_wrong(publish, site, refused, monkeypatch):
+    [file] = publish("minesweeper", toy_arrays())
+    refused("minesweeper", r"come whole. Got [\d,]+ of [\d,]+ bytes", short_of=file)
+    with monkeypatch.context() as patch:
+        patch.setattr("cpgnn.datasets.load.MAX_BYTES", 100)
+        refused("minesweeper", "at most 100 bytes")
+    (site / file).write_text("<html>Sign in to the network</html>")
+    assert "/tmp" not in refused("minesweeper", "zip")
+    (site / file).unlink()
+    refused("minesweeper", f"{file}: The download must be available. Got 404")
 
 
-def test_not_found(publish, at, site, cache):
-    files = publish("texas", toy_arrays())
-    (site / files[3]).unlink()
-    with serving(site) as address:
-        at("texas", address)
-        with pytest.raises(
-            DownloadError, match=f"{files[3]}: The download must be available. Got 404"
-        ):
-            load_dataset("texas", cache=cache)
-    assert is_empty(cache)
-
-
-def test_no_network(publish, at, cache):
-    publish("texas", toy_arrays())
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        at("texas", f"http://127.0.0.1:{closed.getsockname()[1]}")
-        with pytest.raises(DownloadError, match=r"come through the network. Got .*refused"):
-            load_dataset("texas", cache=cache)
-    assert is_empty(cache)
-
-
-def test_a_server_that_never_answers(publish, at, cache, monkeypatch):
+@pytest.mark.parametrize(
+    ("listens", "says"), [(False, r"come through the network. Got .*refused"), (True, "timed out")]
+)
+def test_no_network_and_a_server_that_never_answers(listens, says, publish, refused, monkeypatch):
     monkeypatch.setattr("cpgnn.datasets.load.TIMEOUT", 0.2)
     publish("texas", toy_arrays())
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        at("texas", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(DownloadError, match="timed out"):
-            load_dataset("texas", cache=cache)
-    assert is_empty(cache)
-
-
-def test_too_large(publish, at, site, cache, monkeypatch):
-    monkeypatch.setattr("cpgnn.datasets.load.MAX_BYTES", 100)
-    publish("minesweeper", toy_arrays())
-    with serving(site) as address:
-        at("minesweeper", address)
-        with pytest.raises(DownloadError, match="at most 100 bytes"):
-            load_dataset("minesweeper", cache=cache)
+        if listens:
+            silent.listen()
+        refused("texas", says, f"http://127.0.0.1:{silent.getsockname()[1]}")
 
 
 # -- where it is looked for -----------------------------------------------------------------------
@@ -293,15 +259,12 @@ def test_a_cache_that_cannot_be_made(publish, tmp_path):
         load_dataset("texas", cache=tmp_path / "file" / "cache")
 
 
-def test_no_such_folder(monkeypatch):
+def test_no_such_folder_and_no_such_name(monkeypatch):
+    with pytest.raises(InputError, match="Did you mean chameleon"):
+        load_dataset("cameleon")
     monkeypatch.setenv("CPGNN_DATA", "/no/such/folder")
     with pytest.raises(InputError, match="CPGNN_DATA must name a folder"):
         load_dataset("texas")
-
-
-def test_no_such_name():
-    with pytest.raises(InputError, match="Did you mean chameleon"):
-        load_dataset("cameleon")
 
 
 def test_names_with_a_hyphen():

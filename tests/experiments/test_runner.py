@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from cpgnn.errors import InputError
-from cpgnn.experiments.config import Experiment, Method, load_experiment
+from cpgnn.experiments.config import Experiment, Job, Method, load_experiment
 from cpgnn.experiments.runner import run_jobs, selected_jobs
 from cpgnn.experiments.store import ResultStore
 
@@ -36,9 +36,17 @@ def numbers(folder) -> dict[str, tuple[float, float]]:
     return {key: (line["validation"], line["test"]) for key, line in lines.items()}
 
 
+def short(job: Job) -> Job:
+    """The same for a few epochs."""
+    if "architecture" in job.configuration:
+        settings = job.configuration["settings"] | {"pretrain_epochs": 30}
+        return replace(job, configuration=job.configuration | {"settings": settings})
+    return replace(job, configuration=job.configuration | {"epochs": 30})
+
+
 def test_what_is_there_is_not_run_again_and_two_runs_agree(tmp_path):
     experiment = small()
-    jobs = selected_jobs(experiment, splits=[0, 2])
+    jobs = [short(job) for job in selected_jobs(experiment, splits=[0, 2])]
     seen = []
     assert run_jobs(experiment, jobs[:2], tmp_path / "a", done=seen.append) == 2
     assert run_jobs(experiment, jobs, tmp_path / "a", workers=2, done=seen.append) == 2

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cpgnn.classifier import CPGNNClassifier
 from cpgnn.io import LoadedGraph
 from cpgnn.run.folder import fit_run, write_report
 from hostile import EVIL, hostile_graph, quick_classifier
@@ -16,9 +18,10 @@ from hostile import EVIL, hostile_graph, quick_classifier
 class Reader(HTMLParser):
     """Counts elements and collects what must not be there."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
@@ -27,16 +30,19 @@ class Reader(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("page") / "<b>run</b>"
-    fit_run(hostile_graph(), quick_classifier(), folder)
+def page_of(folder: Path, loaded: LoadedGraph, classifier: CPGNNClassifier, **options) -> str:
+    fit_run(loaded, classifier, folder, **options)
     return (folder / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page") / "<b>run</b>"
+    return page_of(folder, hostile_graph(), quick_classifier())
+
+
 def test_no_name_from_the_data_becomes_markup(page):
-    reader = Reader()
-    reader.feed(page)
+    reader = Reader(page)
     assert len(reader.all("script")) == 2, "the data and our own"
     assert not reader.all("b") or "<b>run</b>" not in page
     assert EVIL not in page
@@ -44,16 +50,14 @@ def test_no_name_from_the_data_becomes_markup(page):
 
 
 def test_needs_nothing_from_outside(page):
-    reader = Reader()
-    reader.feed(page)
+    reader = Reader(page)
     for _, attributes in reader.tags:
         for name in ("src", "href"):
             assert (attributes.get(name) or "#").startswith(("#", "data:"))
 
 
 def test_pictures_and_tables_say_what_they_are(page):
-    reader = Reader()
-    reader.feed(page)
+    reader = Reader(page)
     ids = {attributes.get("id") for _, attributes in reader.tags}
     pictures = reader.all("svg")
     assert pictures
@@ -66,8 +70,7 @@ def test_pictures_and_tables_say_what_they_are(page):
 
 
 def test_sections_come_in_order_with_the_answer_first(page):
-    reader = Reader()
-    reader.feed(page)
+    reader = Reader(page)
     sections = [attributes["id"] for attributes in reader.all("section")]
     wanted = "answer matrix learning confusion calibration findings certain search"
     assert sections == wanted.split()
@@ -96,8 +99,7 @@ def without_test() -> LoadedGraph:
     ids=["refit", "no features", "no test", "prior alone", "three layers"],
 )
 def test_every_kind_of_run_gets_a_page(tmp_path, loaded, classifier, options, says):
-    fit_run(loaded(), classifier, tmp_path / "run", **options)
-    assert says in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert says in page_of(tmp_path / "run", loaded(), classifier, **options)
 
 
 def test_the_page_knows_what_the_rows_of_the_edge_file_told(tmp_path):
@@ -117,23 +119,19 @@ def test_a_split_that_was_drawn_is_no_column_to_leave_out(tmp_path):
     loaded = hostile_graph(120, 3)
     labels = np.where(loaded.graph.labels == 2, -1, loaded.graph.labels)
     labels[[2, 5]] = 2
-    fit_run(
-        replace(loaded, graph=replace(loaded.graph, labels=labels)),
-        quick_classifier(),
-        tmp_path / "run",
-    )
-    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    loaded = replace(loaded, graph=replace(loaded.graph, labels=labels))
+    page = page_of(tmp_path / "run", loaded, quick_classifier())
     assert "Some classes have no test node" in page
     assert "leave the split column out" not in page
 
 
-def test_why_probabilities_were_not_corrected(tmp_path):
-    few = hostile_graph(100)
-    fit_run(few, quick_classifier(), tmp_path / "few")
-    page = (tmp_path / "few" / "report.html").read_text(encoding="utf-8")
-    assert "Correcting them takes 60 validation nodes; there are 16." in page
-    many = hostile_graph(800)
-    fit_run(many, quick_classifier().set_params(calibrate=False), tmp_path / "off")
-    assert "Calibration was turned off" in (tmp_path / "off" / "report.html").read_text(
-        encoding="utf-8"
-    )
+@pytest.mark.parametrize(
+    ("nodes", "calibrate", "says"),
+    [
+        (100, True, "Correcting them takes 60 validation nodes; there are 16."),
+        (800, False, "Calibration was turned off"),
+    ],
+)
+def test_why_probabilities_were_not_corrected(nodes, calibrate, says, tmp_path):
+    classifier = quick_classifier().set_params(calibrate=calibrate)
+    assert says in page_of(tmp_path / "run", hostile_graph(nodes), classifier)

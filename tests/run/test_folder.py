@@ -9,24 +9,24 @@ import pandas as pd
 import pytest
 
 from cpgnn import CPGNNClassifier, load_run
-from cpgnn.demo import example_graph
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.thresholds import Goal
 from cpgnn.io import LoadedGraph
 from cpgnn.model import CPGNN
 from cpgnn.run.folder import fit_run, summary, write_report
+from toys import planted
 
 FAST = {"pretrain_epochs": 20, "epochs": 20, "hidden": 8, "calibrate": True}
 
 
 def loaded(hidden=0, positive=False):
-    """The example with the labels of the first `hidden` nodes unknown, perhaps of two classes."""
-    graph = example_graph(0)
+    """A graph with the labels of the first `hidden` nodes unknown, perhaps of two classes."""
+    graph = planted(n=450, c=5)
     labels = np.where(np.arange(graph.num_nodes) < hidden, -1, graph.labels)
     if positive:
         graph = graph.with_labels(np.minimum(labels, 1), ["fraud", "fine"])
     else:
-        graph = graph.with_labels(labels, [f"class {name}" for name in graph.class_names])
+        graph = graph.with_labels(labels, graph.class_names)
     return LoadedGraph(graph, None)
 
 

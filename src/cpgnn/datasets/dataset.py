@@ -18,9 +18,7 @@ from cpgnn.io import atomic_write, read_npz_arrays
 from cpgnn.io.files import StrPath, about, wrong
 from cpgnn.io.graph_npz import graph_from_arrays
 from cpgnn.io.npz import Arrays
-from cpgnn.splits import Split, per_class_split
-
-PARTS = ("train", "val", "test")
+from cpgnn.splits import PARTS, Split, per_class_split
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from cpgnn.io.files import wrong
 from cpgnn.io.graph_npz import features_out
 from cpgnn.io.npz import Arrays, read_npz_arrays
 from cpgnn.io.tables import read_table
+from cpgnn.splits import PARTS
 
-PARTS = ("train", "val", "test")
 EDGES, NODES = "out1_graph_edges.txt", "out1_node_feature_label.txt"
 FILM_WIDTH = 932
 PLANETOID_FILES = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")

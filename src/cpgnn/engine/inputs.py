@@ -18,7 +18,7 @@ from cpgnn.engine.interchange import library, masks
 from cpgnn.engine.views import View
 from cpgnn.errors import must_be, wrong_value
 from cpgnn.graph import Graph
-from cpgnn.splits import Split, stratified_split
+from cpgnn.splits import PARTS, Split, stratified_split
 
 
 def logits_on(model: nn.Module, view: View) -> Tensor:
@@ -105,7 +105,7 @@ def to_fit(
     found = masks(given) if split is None and library(given) == "pyg" else {}
     if "train" not in found:
         return graph, split
-    train, val, test = (_labelled(graph, found.get(p)) for p in ("train", "val", "test"))
+    train, val, test = (_labelled(graph, found.get(p)) for p in PARTS)
     if len(val) == 0:
         drawn = stratified_split(labels_of(graph.labels, train), validation=validation, seed=seed)
         train, val = drawn.train, drawn.val

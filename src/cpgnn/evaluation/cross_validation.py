@@ -13,6 +13,7 @@ from time import perf_counter
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from cpgnn.engine.arrays import labels_of
 from cpgnn.splits import Split, stratified_split
 
 FEW = 50
@@ -74,8 +75,7 @@ def cross_validated(
         parts = []
         dealt = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
         for others, fold in dealt.split(nodes, y):
-            known = np.full(len(labels), -1)
-            known[nodes[others]], known[alone] = y[others], labels[alone]
+            known = labels_of(labels, np.concatenate([nodes[others], alone]))
             drawn = stratified_split(known, validation=validation, seed=seed + repeat)
             P, blind = predict(Split(drawn.train, drawn.val, nodes[fold]))
             parts.append((fold, P[nodes[fold]], None if blind is None else blind[nodes[fold]]))

@@ -11,6 +11,7 @@ import numpy as np
 from cpgnn.blend.blend import Said
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
+from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.inputs import evaluating, logits_of
 from cpgnn.errors import check_count, wrong_value
 from cpgnn.evaluation.prediction import Prediction
@@ -214,12 +215,8 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
     own = np.array([*(index.get(str(name), -1) for name in graph.class_names), -1])
     used_for = np.full(graph.num_nodes, "", dtype=object)
     if graph.fingerprint() == model.nodes_:  # the nodes of the fit
-        used_for[split.train], used_for[split.val], used_for[split.test] = "train", "val", "test"
+        used_for = split.used_for(graph.num_nodes)
     fitted: Graph | None = getattr(model, "graph_", None)
-    train_labels = None
-    if fitted is not None:
-        train_labels = np.full(fitted.num_nodes, -1)
-        train_labels[split.train] = fitted.labels[split.train]
     return _Given(
         model.model_ if isinstance(model.model_, CPGNN) else None,
         prediction,
@@ -228,7 +225,7 @@ def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
         used_for,
         model.edge_frequency_,
         fitted,
-        train_labels,
+        None if fitted is None else labels_of(fitted.labels, split.train),
         getattr(model, "node_ids_", None),
     )
 

@@ -16,6 +16,7 @@ from cpgnn.check.structure import edge_rows, weights
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.doubt.folds import NO_NODES, as_chosen, out_of_fold
+from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import NumericalNotice, advise, check_choice, must_be, wrong_value
@@ -29,7 +30,7 @@ from cpgnn.io import LoadedGraph
 from cpgnn.run.measure import Wanted, measure
 from cpgnn.run.run import Run
 from cpgnn.run.time_split import time_split
-from cpgnn.splits import Split, stratified_split
+from cpgnn.splits import PARTS, Split, stratified_split
 
 MOST_ROWS = 2_000_000
 """Rows of an edge file that are looked through for the report: half a second."""
@@ -135,13 +136,11 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
     if loaded.split is None:
         return stratified_split(labels, validation=validation, test=test, seed=seed)
     part = np.where(labels < 0, "none", np.where(loaded.split == "", "train", loaded.split))
-    train, val, held_out = (np.flatnonzero(part == name) for name in ("train", "val", "test"))
+    train, val, held_out = (np.flatnonzero(part == name) for name in PARTS)
     if len(train) == 0:
         raise must_be("The split column", "mark at least one labelled node 'train'", "none")
     if len(val) == 0:
-        known = np.full(len(labels), -1)
-        known[train] = labels[train]
-        drawn = stratified_split(known, validation=validation, seed=seed)
+        drawn = stratified_split(labels_of(labels, train), validation=validation, seed=seed)
         train, val = drawn.train, drawn.val
     return Split(train, val, held_out)
 

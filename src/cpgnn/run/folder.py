@@ -41,7 +41,7 @@ from cpgnn.run.manifest import check_unchanged, write_manifest
 from cpgnn.run.predictions import matrix_table, review_list, run_predictions
 from cpgnn.run.records import ConfigRecord, MetricsRecord, VersionRecord
 from cpgnn.run.run import Run
-from cpgnn.splits import Split
+from cpgnn.splits import PARTS, Split
 
 GRAPH, MODEL = "graph.npz", "model"
 PREDICTIONS = "predictions.parquet"
@@ -187,7 +187,7 @@ def _check_fit(
         return
     if (metrics.nodes, metrics.edges) != (graph.num_nodes, graph.num_edges):
         raise damaged(path, f"nodes, edges: the graph has {graph.num_nodes} and {graph.num_edges}")
-    parts = {part: getattr(split, part) for part in ("train", "val", "test")}
+    parts = {part: getattr(split, part) for part in PARTS}
     if metrics.labelled != {part: len(nodes) for part, nodes in parts.items()}:
         raise damaged(path, "labelled: the split has other numbers of nodes")
     if any((graph.labels[nodes] < 0).any() for nodes in parts.values()):
@@ -202,7 +202,7 @@ def _written_split(path: Path, graph: Graph) -> Split:
         raise damaged(path, first_line(error)) from None
     if len(part) != graph.num_nodes:
         raise damaged(path, f"it has {len(part):,} rows for {graph.num_nodes:,} nodes")
-    return Split.from_masks(*(part == name for name in ("train", "val", "test")))
+    return Split.from_masks(*(part == name for name in PARTS))
 
 
 def _split_column(path: Place, header: tuple[str, ...] | None, width: int) -> list[int]:
@@ -314,7 +314,7 @@ def summary(run: Run) -> dict[str, Any]:
         "compatibility": "learned" if trained else "initial estimate, not trained",
         "nodes": run.graph.num_nodes,
         "edges": run.graph.num_edges,
-        "labelled": {part: len(getattr(run.split, part)) for part in ("train", "val", "test")},
+        "labelled": {part: len(getattr(run.split, part)) for part in PARTS},
         "kept_epoch": None if run.kept is None else asdict(run.kept),
         "self_trained": classifier.self_trained_,
         "trials": run.trials.to_dict("records"),

@@ -54,65 +54,43 @@ def measure(
     A rare class gets a threshold, as does one with a goal.
     """
     own, split = fitted.prediction(), fitted.split_
-    test, y = split.test, own.graph.labels
+    graph, test = own.graph, split.test
+    nodes, P, measured_on = test, own.probabilities[test], HELD_OUT
     blind = without_graph(fitted, split, begin) if len(test) else None
-    flag = _flag(own.probabilities, own.graph, split, wanted) if wanted.goal else None
-    evaluation = without = known_only = calibration = None
-    if len(test):
-        evaluation, without = _scores(own.probabilities[test], blind, own.graph, test, wanted)
+    theirs = None if blind is None else blind[test]
+    found = _cross_validated(fitted, took, begin) if drawn and len(test) < FEW else None
+    if found is not None:
+        nodes, P, theirs = found.nodes, found.probabilities, found.without_graph
+        measured_on = str(found)
+
+    def score(among: np.ndarray) -> Evaluation:
+        return evaluate(
+            P[..., among, :],
+            graph.labels[nodes[among]],
+            [str(name) for name in graph.class_names],
+            positive=wanted.positive,
+            asked=wanted.asked,
+            measured_on=measured_on,
+        )
+
+    every = np.arange(len(nodes))
+    known = np.flatnonzero(~own.nothing_known[nodes])
+    evaluation = score(every) if len(nodes) else None
+    known_only = score(known) if 0 < len(known) < len(nodes) else None
+    without = flag = calibration = None
+    if theirs is not None:
+        without = WithoutGraph.of(theirs, P, graph.labels[nodes], positive=wanted.positive)
+    if wanted.goal or (evaluation is not None and evaluation.by_ranking):
+        flag = _flag(own.probabilities, graph, split, wanted)
+    if flag is not None and blind is not None and without is not None:
+        other = _flag(blind, graph, split, wanted)
+        without = replace(without, threshold=None if other is None else other.test)
     known = test[~own.nothing_known[test]]
-    if 0 < len(known) < len(test):
-        known_only, _ = _scores(own.probabilities[known], None, own.graph, known, wanted)
     if len(known):
         calibration = Calibration.of(
-            own.logits[known], y[known], own.temperature, len(fitted.calibration_)
+            own.logits[known], graph.labels[known], own.temperature, len(fitted.calibration_)
         )
-    if evaluation is not None and evaluation.by_ranking and flag is None:
-        flag = _flag(own.probabilities, own.graph, split, wanted)
-    if drawn and len(test) < FEW:
-        found = _cross_validated(fitted, took, begin)
-        if found is not None:
-            evaluation, without = _scores(
-                found.probabilities,
-                found.without_graph,
-                own.graph,
-                found.nodes,
-                wanted,
-                measured_on=str(found),
-            )
-            known = ~own.nothing_known[found.nodes]
-            if known_only is not None:
-                known_only, _ = _scores(
-                    found.probabilities[:, known],
-                    None,
-                    own.graph,
-                    found.nodes[known],
-                    wanted,
-                    measured_on=str(found),
-                )
-    if flag is not None and blind is not None and without is not None:
-        other = _flag(blind, own.graph, split, wanted)
-        without = replace(without, threshold=None if other is None else other.test)
     return Measured(evaluation, known_only, without, calibration, flag)
-
-
-def _scores(
-    P: np.ndarray,
-    blind: np.ndarray | None,
-    graph: Graph,
-    nodes: np.ndarray,
-    wanted: Wanted,
-    measured_on: str = HELD_OUT,
-) -> tuple[Evaluation, WithoutGraph | None]:
-    """From probabilities of `nodes` alone, or `blind` of all nodes."""
-    labels, names = graph.labels[nodes], [str(name) for name in graph.class_names]
-    made = evaluate(
-        P, labels, names, positive=wanted.positive, asked=wanted.asked, measured_on=measured_on
-    )
-    if blind is None:
-        return made, None
-    theirs = blind if blind.ndim == 3 else blind[nodes]
-    return made, WithoutGraph.of(theirs, P, labels, positive=wanted.positive)
 
 
 def without_graph(

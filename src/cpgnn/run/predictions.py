@@ -77,10 +77,9 @@ def with_sets(
 
 def _labels_and_parts(graph: Graph, split: Split | None) -> tuple[np.ndarray, np.ndarray]:
     """The label and the part of the split of every node, as text, and an empty entry behind."""
-    part = np.full(graph.num_nodes + 1, "", dtype=object)
-    if split is not None:
-        part[split.train], part[split.val], part[split.test] = "train", "val", "test"
+    n = graph.num_nodes + 1
     own = np.array([str(name) for name in graph.class_names] + [""], dtype=object)
+    part = np.full(n, "", dtype=object) if split is None else split.used_for(n)
     return np.append(own[graph.labels], ""), part
 
 
