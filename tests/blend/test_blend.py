@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +13,13 @@ import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 from scipy.special import softmax
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.svm import SVC
 
 from cpgnn import CPGNNClassifier, Graph, explain
 from cpgnn.blend.blend import Blend
 from cpgnn.errors import InputError
+from cpgnn.priors.saved_estimator import load_estimator
 from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 
 
@@ -236,6 +239,9 @@ DAMAGES = {
     "a prior too few": lambda c, t: c["blend"]["priors"].pop(),
     "another kind": lambda c, t: c["blend"]["priors"][0].update(kind="magic"),
     "a hidden layer too wide": lambda c, t: c["blend"]["priors"][1].update(hidden=10**9),
+    "another input": lambda c, t: c["blend"]["priors"][0].update(reads="own"),
+    "trees of no class": lambda c, t: c["blend"]["priors"][0].update(present=[]),
+    "a relation twice": lambda c, t: c["blend"]["hears"].append(c["blend"]["hears"][0]),
     "more rounds": lambda c, t: c["blend"].update(rounds=90),
     "no norm": lambda c, t: c["blend"].update(norm=0),
     "no blend": lambda c, t: c.update(blend=None),
@@ -286,3 +292,33 @@ def test_a_relation_that_the_graph_lacks(fitted):
     model = replace(blend, hears=(replace(blend.hears[0], relation="calls"), *blend.hears[1:]))
     with pytest.raises(InputError, match="must have the relation 'calls', which the model hears"):
         model.said(model.inputs(fitted.scaler_(fitted.graph_)))
+
+
+def test_a_relation_that_a_prior_hears_and_the_graph_lacks(folder, tmp_path):
+    config = json.loads((folder / "model.json").read_text())
+    together = next(x for x in config["blend"]["priors"] if x["kind"] == "together")
+    together["relations"][0] = "nobody"
+    (tmp_path / "model.json").write_text(json.dumps(config))
+    shutil.copy(folder / "weights.safetensors", tmp_path)
+    loaded = CPGNNClassifier.load(tmp_path)
+    with pytest.raises(InputError, match="must have the relation 'nobody'"):
+        loaded.predict(example())
+
+
+def test_an_estimator_of_a_stranger():
+    io = pytest.importorskip("skops.io")
+    X, y = np.random.default_rng(0).random((40, 2)), np.arange(40) % 3
+    good = io.dumps(LogisticRegression().fit(X, y))
+    assert load_estimator(good, 2, 3).classes_.tolist() == [0, 1, 2]
+    strangers = {
+        "features": (good, 3, 3),
+        "classes": (good, 2, 2),
+        "predict_proba": (io.dumps(RidgeClassifier().fit(X, y)), 2, 3),
+        "classes_": (io.dumps([1]), 2, 3),
+        "sklearn.svm": (io.dumps(SVC().fit(X, y)), 2, 3),
+        "packed": (io.dumps(LogisticRegression().fit(X, y), compression=8), 2, 3),
+        "zip": (b"no archive", 2, 3),
+    }
+    for words, (data, width, c) in strangers.items():
+        with pytest.raises(ValueError, match=f"cannot be used: .*{words}"):
+            load_estimator(data, width, c)

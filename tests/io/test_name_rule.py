@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -12,6 +13,8 @@ from cpgnn.check.names import similar_ids
 from cpgnn.errors import InputError, tidy
 from cpgnn.graph import Graph
 from cpgnn.io import read_graph
+from cpgnn.io.names import check_graph_names
+from cpgnn.relations.kinds import Kinds
 
 BAD = {
     "escape": ("\x1b[31mred", "no control characters"),
@@ -101,6 +104,15 @@ def test_classes_and_features(tmp_path):
         read_graph(tmp_path / "e.csv", tmp_path / "l.csv")
     with pytest.raises(InputError, match=r"f\.csv: A feature name must have no control"):
         read_graph(tmp_path / "e.csv", None, tmp_path / "f.csv")
+
+
+def test_types_and_kinds_of_a_graph():
+    edges = Graph.from_edges([0, 1], [1, 2], relation=["a", "b\x1b"], directed=False)
+    kind = Kinds(np.zeros(3, int), ("\x1b",), (False,))
+    kinds = replace(Graph.from_edges([0, 1], [1, 2]), kinds=kind)
+    for graph, what in ((edges, "A type of edges"), (kinds, "A kind of nodes")):
+        with pytest.raises(InputError, match=f"{what} must have no control characters"):
+            check_graph_names(graph)
 
 
 def test_what_is_said_is_printable_and_short(tmp_path):

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from cpgnn.errors import InputError
-from cpgnn.io import read_graph, rows, workbooks
+from cpgnn.io import databases, read_graph, rows, workbooks
 
 duckdb = pytest.importorskip("duckdb")
 openpyxl = pytest.importorskip("openpyxl")
@@ -157,6 +157,27 @@ def test_a_view_does_not_reach_outside(tmp_path):
         read_graph(tmp_path / "d.duckdb")
 
 
+COUNTED = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x, x FROM c"
+
+
+@pytest.mark.parametrize("view", [COUNTED, f"{COUNTED} WHERE x < 0"])
+def test_a_view_without_end(tmp_path, monkeypatch, view):
+    monkeypatch.setattr(databases, "STEPS", 100_000)
+    monkeypatch.setattr(databases, "SECONDS", 0.1)
+    with closing(duckdb.connect(str(tmp_path / "d.duckdb"))) as connection:
+        connection.execute(f"CREATE VIEW e (s, t) AS {view}")
+    database(tmp_path / "s.db", f"CREATE VIEW e (s, t) AS {view}")
+    for name in ("d.duckdb", "s.db"):
+        with pytest.raises(InputError, match=rf"{name}: .* A view may never end"):
+            read_graph(tmp_path / name)
+
+
+def test_an_address_with_a_driver_makes_no_file(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        read_graph(f"sqlite+pysqlite:///{tmp_path}/new.db?table=e")
+    assert not [*tmp_path.iterdir()]
+
+
 BAD = {
     "no book": ("b.xlsx", b"no zip", "must be a whole '.xlsx' file"),
     "old book": ("b.xls", b"\xd0\xcf\x11\xe0", "must be '.xlsx'. Got '.xls'"),
@@ -196,3 +217,22 @@ def test_a_book_with_a_document_type_is_refused(tmp_path):
         archive.writestr("xl/workbook.xml", '<!DOCTYPE x [<!ENTITY e "boom">]><workbook/>')
     with pytest.raises(InputError, match="must have no document type"):
         read_graph(tmp_path / "b.xlsx")
+
+
+def test_a_small_book_does_not_unpack_to_a_large_one(tmp_path):
+    with zipfile.ZipFile(tmp_path / "b.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", b" " * (workbooks.SMALL + 1))
+    with pytest.raises(InputError, match="must unpack to at most"):
+        read_graph(tmp_path / "b.xlsx")
+
+
+def test_a_book_whose_packing_is_broken(tmp_path):
+    as_book(tmp_path)
+    path = tmp_path / "book.xlsx"
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        start = archive.getinfo("xl/workbook.xml").header_offset + 60
+    content[start : start + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"book\.xlsx: A workbook must be"):
+        read_graph(path)

@@ -130,6 +130,7 @@ DAMAGES = {
         HISTORY,
         epochs("1,1,1e-99999999999,1,1\nx,,,,"),
     ),
+    "a name that clears the terminal": (METRICS, edit(METRICS, "model", "\x1b[2J")),
     "classes swapped in the model": ("graph", edit(MODEL, "class_names", ["fraud", "fine"])),
     "classes swapped in the graph": ("graph", swap_labels),
     "other classes": ("graph", edit(MODEL, "class_names", ["good", "bad"])),
@@ -169,7 +170,6 @@ def test_the_split_of_a_refitted_run_comes_from_its_predictions(case, tmp_path):
 def test_the_version_of_a_run_cannot_write_to_the_terminal(tmp_path):
     folder = shutil.copytree(SAVED / "mlp2", tmp_path / "run")
     edit(CONFIG, "cpgnn_version", "\x1b[2J")(folder)
-    edit(CONFIG, "features", "x")(folder)
-    with pytest.raises(InputError, match="The run is from cpgnn") as caught:
+    with pytest.raises(InputError, match="it has a control character") as caught:
         load_run(folder)
     assert str(caught.value).isprintable()

@@ -17,8 +17,6 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from cpgnn.blend.second_stage import Stage, heard
-from cpgnn.engine.text import listed, shorten
-from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.priors.members import Heard, Prior
@@ -59,11 +57,7 @@ class Blend:
     def said(self, x: Inputs) -> Said:
         """Everything the blend says about a graph."""
         logs = [x.uniform_elsewhere(prior.log_beliefs(x)) for prior in self.priors]
-        lacking = [hears.relation for hears in self.hears if hears.relation not in x.relations]
-        if lacking:
-            must = f"have the relation {shorten(lacking[0])}, which the model hears"
-            raise must_be("The graph", must, listed([*x.relations]))
-        P = [x.relations[hears.relation].propagator(hears.gamma) for hears in self.hears]
+        P = [x.propagator(hears.relation, hears.gamma) for hears in self.hears]
         known = np.flatnonzero(x.labels >= 0)
         one_hot = np.eye(self.num_classes, dtype=np.float32)[x.labels[known]]
         logits = Stage(self.w_0, np.zeros(self.num_classes), np.zeros((0, 1, 1)))(logs, ())
@@ -118,7 +112,7 @@ class Said:
         return found
 
     def propagator(self, one: Heard) -> sp.csr_array:
-        return self.inputs.relations[one.relation].propagator(one.gamma)
+        return self.inputs.propagator(one.relation, one.gamma)
 
     def own_parts(self, where: np.ndarray) -> dict[str, np.ndarray]:
         """[s, c] of each prior, without what neighbours say in it, and the base; float64."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -53,6 +54,10 @@ Count = Annotated[int, Field(ge=0, lt=2**53)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 R = TypeVar("R", bound=Record)
+_CONTROL = re.compile(
+    rb"(?<!\\)(?:\\\\)*\\(?:[bf]|u00(?:0[0-8bcefBCEF]|1.|7[fF]|[89].))|\x7f|\xc2[\x80-\x9f]"
+)
+"""All but tabs and the ends of lines, as JSON escapes them or as they are."""
 
 
 class EpochRecord(Record):
@@ -93,8 +98,11 @@ def read_record(kind: type[R], path: Path) -> R:
     size = path.stat().st_size
     if size > LARGEST:
         raise damaged(path, f"it has {size:,} bytes, more than {LARGEST:,}")
+    text = path.read_bytes()
+    if _CONTROL.search(text):  # names are printed
+        raise damaged(path, "it has a control character")
     try:
-        return kind.model_validate_json(path.read_bytes())
+        return kind.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         raise damaged(path, reason(first["loc"], first["msg"])) from None

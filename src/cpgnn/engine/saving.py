@@ -212,7 +212,7 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         files = _blend_files(record)
         try:
             classifier.model_, classifier.node_ids_ = files.made(arrays), files.ids(arrays)
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also of JSON, and of Unicode
             raise damaged(folder / WEIGHTS, str(error)) from None
     classifier.architecture_, classifier.num_layers_ = record.architecture, record.num_layers
     classifier.settings_ = record.settings
@@ -241,6 +241,8 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
     classifier.classes_ = as_array(record.class_names)
     if graph is not None:
         classifier.graph_ = _own_graph(folder, record, graph)
+        if record.blend and not graph.node_ids.astype(str).equals(classifier.node_ids_.astype(str)):
+            raise damaged(folder / WEIGHTS, "'blend.node_ids' are not those of the graph")
     return classifier
 
 

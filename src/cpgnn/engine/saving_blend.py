@@ -13,7 +13,6 @@ from pydantic import Field
 from cpgnn.blend.blend import Blend, Hearing
 from cpgnn.blend.second_stage import Stage
 from cpgnn.engine.records import Count, Record
-from cpgnn.errors import must_be
 from cpgnn.priors.columns import STRUCTURE
 from cpgnn.priors.inputs import NARROW, TREE_COLUMNS, Basis
 from cpgnn.priors.members import (
@@ -25,6 +24,7 @@ from cpgnn.priors.members import (
     TreesPrior,
 )
 from cpgnn.priors.networks import Network
+from cpgnn.priors.saved_estimator import dump_estimator, load_estimator
 from cpgnn.priors.together import Together
 from cpgnn.priors.trees import Trees
 
@@ -33,15 +33,38 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 LAYERS = ("W", "b", "W_2", "b_2")
 
 
-class PriorRecord(Record):
+Hidden = Annotated[int, Field(ge=1, le=100_000)]
+
+
+class NetworkRecord(Record):
     """A prior: its kind, what it reads, and its sizes."""
 
-    kind: Literal["network", "trees", "spread", "together", "estimator"]
+    kind: Literal["network"]
     name: Name
-    reads: Literal["own", "personalised", "smoothed", "rows", "columns", "words"] = "own"
-    hidden: Count = Field(default=0, le=100_000)
-    relations: tuple[Name, ...] = Field(default=(), max_length=1_000)
-    present: tuple[Count, ...] = ()
+    reads: Literal["own", "personalised", "smoothed", "rows"]
+    hidden: Hidden
+
+
+class TogetherRecord(Record):
+    kind: Literal["together"]
+    name: Name
+    hidden: Hidden
+    relations: tuple[Name, ...] = Field(max_length=1_000)
+
+
+class TreesRecord(Record):
+    kind: Literal["trees"]
+    name: Name
+    reads: Literal["columns", "words"]
+    present: tuple[Count, ...]
+
+
+class OtherRecord(Record):
+    kind: Literal["spread", "estimator"]
+    name: Name
+
+
+PriorRecord = NetworkRecord | TogetherRecord | TreesRecord | OtherRecord
 
 
 class HearingRecord(Record):
@@ -52,7 +75,9 @@ class HearingRecord(Record):
 class BlendRecord(Record):
     """The `blend` of model.json."""
 
-    priors: tuple[PriorRecord, ...] = Field(min_length=1, max_length=100)
+    priors: tuple[Annotated[PriorRecord, Field(discriminator="kind")], ...] = Field(
+        min_length=1, max_length=100
+    )
     hears: tuple[HearingRecord, ...] = Field(max_length=1_000)
     rounds: Count = Field(ge=1, le=100)
     norm: float = Field(gt=0)
@@ -110,33 +135,13 @@ def _prior_record(prior: Prior) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if isinstance(prior, SpreadPrior):
         return {"kind": "spread", "name": prior.name}, {}
     assert isinstance(prior, EstimatorPrior)
-    return {"kind": "estimator", "name": prior.name}, {"skops": _dumped(prior.estimator)}
+    return {"kind": "estimator", "name": prior.name}, {
+        "skops": np.frombuffer(dump_estimator(prior.estimator), np.uint8)
+    }
 
 
 def _layers(network: Network) -> dict[str, np.ndarray]:
     return {name: getattr(network, name) for name in LAYERS}
-
-
-def _dumped(estimator: Any) -> np.ndarray:
-    try:
-        from skops.io import dumps, get_untrusted_types
-    except ImportError:
-        raise must_be(
-            "A scikit-learn prior",
-            "be saved with skops, which is not installed",
-            type(estimator).__name__,
-            "Try pip install 'cpgnn[skops]'.",
-        ) from None
-    data = dumps(estimator)
-    foreign = get_untrusted_types(data=data)
-    if foreign:
-        raise must_be(
-            "A scikit-learn prior",
-            "be made of parts that can be loaded without trusting the file",
-            foreign[0],
-            "Fit again where it is needed, or try prior='trees', which can be saved.",
-        )
-    return np.frombuffer(data, dtype=np.uint8)
 
 
 class BlendFiles:
@@ -156,13 +161,12 @@ class BlendFiles:
         for t in range(r.rounds):
             wanted |= {f"{t}.w": (M,), f"{t}.b": (c,), f"{t}.H_bar": (R, c, c)}
         for i, prior in enumerate(r.priors):
-            if prior.kind in ("network", "together"):
-                h = prior.hidden
-                sizes: Sizes = {"W": (self._width(prior.reads), h), "b": (h,), "W_2": (h, c)}
+            if isinstance(prior, NetworkRecord | TogetherRecord):
+                h, reads = prior.hidden, prior.reads if prior.kind == "network" else "own"
+                sizes: Sizes = {"W": (self._width(reads), h), "b": (h,), "W_2": (h, c), "b_2": (c,)}
+                if prior.kind == "together":
+                    sizes["H_bar"] = (len(prior.relations), c, c)
                 wanted |= {f"prior.{i}.{name}": size for name, size in sizes.items()}
-                wanted[f"prior.{i}.b_2"] = (c,)
-            if prior.kind == "together":
-                wanted[f"prior.{i}.H_bar"] = (len(prior.relations), c, c)
         return {f"blend.{name}": size for name, size in wanted.items()}
 
     def texts(self) -> Iterator[str]:
@@ -181,16 +185,17 @@ class BlendFiles:
         return found
 
     def _width(self, reads: str) -> int:
-        """Columns of an input."""
+        """Columns of an input; 0 where there is no such input."""
         r, F = self.record, self.F or 0
+        wide = r.directions or F
         if reads == "rows":
             return self.n
         if reads == "words":
             return r.words
         if reads == "columns":
-            own = r.places if self.F is None else 3 * (F if F <= NARROW else TREE_COLUMNS)
-            return len(STRUCTURE) + own
-        return r.directions or F if reads in ("personalised", "smoothed") else F
+            own = 3 * (F if F <= NARROW else min(TREE_COLUMNS, wide)) or r.places
+            return len(STRUCTURE) + own if own else 0
+        return F if reads == "own" else wide
 
     def ids(self, arrays: dict[str, np.ndarray]) -> pd.Index:
         """The names of the nodes; raises ValueError where they are not n names."""
@@ -205,6 +210,10 @@ class BlendFiles:
     def made(self, arrays: dict[str, np.ndarray]) -> Blend:
         """The blend; raises ValueError where a text is not what it should be."""
         r, a = self.record, {name.removeprefix("blend."): array for name, array in arrays.items()}
+        heard = [one.relation for one in r.hears]
+        for names in (heard, *(x.relations for x in r.priors if x.kind == "together")):
+            if len(set(names)) < len(names):
+                raise ValueError("a relation should be heard once")
         stages = [Stage(a[f"{t}.w"], a[f"{t}.b"], a[f"{t}.H_bar"]) for t in range(r.rounds)]
         basis = Basis(
             r.norm, a.get("directions"), r.coordinate_norm, a.get("words"), a.get("places")
@@ -220,28 +229,29 @@ class BlendFiles:
         )
 
     def _prior(self, i: int, record: PriorRecord, a: dict[str, np.ndarray]) -> Prior:
-        if record.kind == "spread":
-            return SpreadPrior(record.name, self.c)
-        if record.kind == "trees":
+        if isinstance(record, TreesRecord):
             text = a[f"prior.{i}.text"].tobytes().decode()
-            if list(record.present) != [k for k in range(self.c) if k in record.present]:
-                raise ValueError("the classes of the trees should be numbered once, in order")
-            trees = Trees(text, record.present, self.c, self._width(record.reads))
-            return TreesPrior(record.name, record.reads, trees)
-        if record.kind == "estimator":
-            return EstimatorPrior(record.name, _loaded(a[f"prior.{i}.skops"]), self.c)
+            return TreesPrior(record.name, record.reads, self._trees(text, record))
+        if isinstance(record, OtherRecord):
+            if record.kind == "spread":
+                return SpreadPrior(record.name, self.c)
+            width = self._width("columns" if self.F is None else "own")
+            loaded = load_estimator(a[f"prior.{i}.skops"].tobytes(), width, self.c)
+            return EstimatorPrior(record.name, loaded, self.c)
         network = Network(*(a[f"prior.{i}.{name}"] for name in LAYERS))
-        if record.kind == "network":
+        if not network.W.size:
+            raise ValueError(f"{record.name!r} reads what is not there")
+        if isinstance(record, NetworkRecord):
             return NetworkPrior(record.name, record.reads, network)
-        return TogetherPrior(
-            record.name, record.relations, Together(network, a[f"prior.{i}.H_bar"])
-        )
+        together = Together(network, a[f"prior.{i}.H_bar"])
+        return TogetherPrior(record.name, record.relations, together)
 
-
-def _loaded(data: np.ndarray) -> Any:
-    from skops.io import get_untrusted_types, loads
-
-    foreign = get_untrusted_types(data=data.tobytes())
-    if foreign:
-        raise ValueError(f"it asks for {foreign[0]}, which could run code")
-    return loads(data.tobytes(), trusted=[])
+    def _trees(self, text: str, record: TreesRecord) -> Trees:
+        present, width = record.present, self._width(record.reads)
+        if not width:
+            raise ValueError(f"{record.name!r} reads what is not there")
+        if sorted(set(present)) != list(present) or not all(i < self.c for i in present):
+            raise ValueError("the classes of the trees should be numbered once, in order")
+        if text and len(present) < 2:
+            raise ValueError("trees should tell two classes or more")
+        return Trees(text, present, self.c, width)

@@ -37,7 +37,7 @@ class Address:
     @property
     def file(self) -> Path | None:
         """The file it is in; None for the address of a server."""
-        found = re.fullmatch(r"(?:sqlite|duckdb):///(.*)", self.location, re.DOTALL)
+        found = re.fullmatch(r"(?:sqlite|duckdb)(?:\+\w+)?:///(.*)", self.location, re.DOTALL)
         if found:
             return Path(unquote(found[1]))
         return None if "://" in self.location else Path(self.location)

@@ -7,9 +7,11 @@ opened read-only, and what a file's views could reach outside of it is shut.
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from cpgnn.engine.text import did_you_mean, first_line, listed
@@ -22,6 +24,11 @@ Opened = tuple[tuple[str, ...], Iterator[Sequence[object]], tuple[str, ...]]
 LONGEST = 1 << 26
 """Bytes of a cell of SQLite."""
 BATCH = 10_000
+STEPS, STEPS_PER_BYTE, TICK = 2_000_000, 100, 10_000
+"""Instructions of SQLite that reading may take; a table takes fewer than ten for each byte."""
+SECONDS, SECONDS_PER_BYTE = 8.0, 1e-6
+"""How long a view of DuckDB may take."""
+ENDLESS = "A view may never end: store it as a table."
 
 
 @contextmanager
@@ -64,6 +71,8 @@ def _sqlite(place: Address, file: Path) -> Iterator[Opened]:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
             for setting in ("query_only = 1", "trusted_schema = 0"):
                 connection.execute(f"PRAGMA {setting}")
+            steps = iter(range((STEPS + STEPS_PER_BYTE * file.stat().st_size) // TICK))
+            connection.set_progress_handler(lambda: next(steps, None) is None, TICK)
             kinds = "type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
             listing = f"SELECT name FROM sqlite_master WHERE {kinds} ORDER BY name"
             names = [name for (name,) in connection.execute(listing)]
@@ -71,7 +80,9 @@ def _sqlite(place: Address, file: Path) -> Iterator[Opened]:
             cursor = connection.execute(f"SELECT * FROM {_quoted(name)}")
             yield tuple(column[0] for column in cursor.description), iter(cursor), told
     except (sqlite3.Error, UnicodeError) as error:
-        raise wrong(place, "A database", "be readable by SQLite", f"'{error}'") from None
+        hint = ENDLESS if str(error) == "interrupted" else ""
+        got = f"'{first_line(error)}'"
+        raise wrong(place, "A database", "be readable by SQLite", got, hint) from None
 
 
 @contextmanager
@@ -82,21 +93,42 @@ def _duckdb(place: Address, file: Path) -> Iterator[Opened]:
         raise failed(place, "This file needs DuckDB", "Run: pip install 'cpgnn[sql]'") from None
     try:
         with closing(duckdb.connect(str(file), read_only=True)) as connection:
-            connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
+            for setting in (
+                "temp_directory = ''",
+                "memory_limit = '1GB'",
+                "enable_external_access = false",
+                "lock_configuration = true",
+            ):
+                connection.execute(f"SET {setting}")
             listing = (
-                "SELECT table_name FROM information_schema.tables WHERE table_catalog = "
-                "current_database() AND table_schema = current_schema() ORDER BY table_name"
+                "SELECT table_name, table_type FROM information_schema.tables WHERE "
+                "table_catalog = current_database() AND table_schema = current_schema() "
+                "ORDER BY table_name"
             )
-            names = [name for (name,) in connection.execute(listing).fetchall()]
-            name, told = choose(place, "table", names)
-            cursor = connection.execute(f"SELECT * FROM {_quoted(name)}")
-            columns = tuple(column[0] for column in cursor.description)
-            parts = iter(lambda: cursor.fetchmany(BATCH), [])
-            yield columns, (row for part in parts for row in part), told
+            kinds = dict(connection.execute(listing).fetchall())
+            name, told = choose(place, "table", list(kinds))
+            seconds = SECONDS + SECONDS_PER_BYTE * file.stat().st_size
+            with _interrupted(connection, seconds if kinds[name] == "VIEW" else 1e6):
+                cursor = connection.execute(f"SELECT * FROM {_quoted(name)}")
+                columns = tuple(column[0] for column in cursor.description)
+                parts = iter(lambda: cursor.fetchmany(BATCH), [])
+                yield columns, (row for part in parts for row in part), told
     except duckdb.Error as error:
+        hint = ENDLESS if isinstance(error, duckdb.InterruptException) else ""
         got = f"'{first_line(error)}'"
-        raise wrong(place, "A database", "be readable by DuckDB", got) from None
+        raise wrong(place, "A database", "be readable by DuckDB", got, hint) from None
+
+
+@contextmanager
+def _interrupted(connection: Any, seconds: float) -> Iterator[None]:
+    """Inside, a query that does not answer in so long is given up."""
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager

@@ -50,3 +50,7 @@ def check_graph_names(graph: Graph, path: StrPath | None = None) -> None:
     check_names("A node id", graph.node_ids, path)
     check_names("A class name", graph.class_names, path)
     check_names("A feature name", graph.feature_names or (), path)
+    check_names("A type of edges", [kind.name for kind in graph.edge_types], path)
+    check_names("A kind of nodes", graph.kinds.names if graph.kinds else (), path)
+    for one in graph.mixed.categories if graph.mixed else ():
+        check_names("A category", (one.name, *one.values), path)

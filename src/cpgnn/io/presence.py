@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cpgnn.errors import InputError, must_be
+from cpgnn.errors import InputError, must_be, tidy
 from cpgnn.io.address import Address, StrPath, locate
 from cpgnn.io.problems import Problems
 
@@ -13,7 +13,7 @@ TABLE_ENDINGS = (".csv", ".parquet")
 
 
 def no_such_file(path: StrPath) -> InputError:
-    error = InputError(f"{path}: No such file. Check the name.")
+    error = InputError(f"{tidy(str(path))}: No such file. Check the name.")
     error.file = str(path)
     return error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ Numbered = Iterator[tuple[int, Sequence[object]]]
 SHARE = 8
 """openpyxl needs several bytes for each byte of XML: a workbook may unpack to this part of what one
 file may need."""
+SMALL, RATIO = 1 << 26, 100
+"""What is larger when unpacked must not be so much larger than the file: sheets pack to a tenth."""
 
 
 @contextmanager
@@ -34,7 +37,9 @@ def open_sheet(place: Address) -> Iterator[tuple[Numbered, tuple[str, ...]]]:
     except ImportError:
         raise failed(place, "Workbooks need openpyxl", "Run: pip install 'cpgnn[excel]'") from None
     try:
-        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about formats and pictures, which are not read
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         try:
             names = [sheet.title for sheet in book.worksheets]
             name, told = choose(place, "sheet", names, first=True)
@@ -59,11 +64,14 @@ def _check_size(place: Address) -> None:
                 with archive.open(name) as stream:
                     if b"<!DOCTYPE" in stream.read(1024):
                         raise wrong(place, "A workbook", "have no document type", f"one in {name}")
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # of any kind: archives can be broken in many ways
         got = f"'{first_line(error)}'"
         raise wrong(place, "A workbook", "be a whole '.xlsx' file", got) from None
     if "xl/workbook.xml" not in parts:
         raise wrong(place, "A workbook", "have 'xl/workbook.xml'", listed(parts) or "none")
-    limit, size = memory_limit() // SHARE, sum(entry.file_size for entry in entries)
+    size, packed = (sum(getattr(e, of) for e in entries) for of in ("file_size", "compress_size"))
+    limit = min(memory_limit() // SHARE, max(SMALL, RATIO * packed))
     if size > limit:
         raise wrong(place, "A workbook", f"unpack to at most {limit:,} bytes", f"{size:,}")

@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from cpgnn.engine.arrays import dense
+from cpgnn.engine.text import listed, shorten
+from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.priors import columns as col
 from cpgnn.relations.derived import heard_relations, near
@@ -91,6 +93,13 @@ class Inputs:
     def relations(self) -> dict[str, Relation]:
         """Who a node hears, by name, as far as it is affordable."""
         return heard_relations(self.graph)
+
+    def propagator(self, relation: str, gamma: float) -> sp.csr_array:
+        """P = D^-γ A of one of them; an error where the graph does not have it."""
+        if relation not in self.relations:
+            must = f"have the relation {shorten(relation)}, which the model hears"
+            raise must_be("The graph", must, listed([*self.relations]))
+        return self.relations[relation].propagator(gamma)
 
     def uniform_elsewhere(self, logs: np.ndarray) -> np.ndarray:
         """log B [..., n, c] with the uniform belief for kinds of nodes that are not predicted."""

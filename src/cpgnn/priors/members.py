@@ -96,7 +96,7 @@ class TogetherPrior(Prior):
         R = self.made.network.logits(x.own)
         B = softmax(R, axis=1) - np.float32(1 / R.shape[1])
         for relation, H_bar in zip(self.relations, self.made.H_bar, strict=True):
-            R = R + (x.relations[relation].propagator(HALF) @ B) @ H_bar
+            R = R + (x.propagator(relation, HALF) @ B) @ H_bar
         return np.asarray(log_softmax(R, axis=1), dtype=np.float32)
 
     def heard(self, x: Inputs) -> list[Heard]:

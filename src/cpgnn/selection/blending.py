@@ -96,7 +96,7 @@ class Chosen:
     """What it was chosen by: higher is better."""
 
     def propagators(self, x: Inputs) -> list[sp.csr_array]:
-        return [x.relations[one.relation].propagator(one.gamma) for one in self.hears]
+        return [x.propagator(one.relation, one.gamma) for one in self.hears]
 
 
 def fit_blend(
@@ -151,7 +151,7 @@ def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> 
 
     def attempt(hears: tuple[Hearing, ...], lam: float) -> None:
         start = time.process_time()
-        P = [x.relations[one.relation].propagator(one.gamma) for one in hears]
+        P = [x.propagator(one.relation, one.gamma) for one in hears]
         second = fit_second_stage(logs, P, worlds, lam=lam)
         log_p = log_softmax(second.honest, axis=1)
         loss, accuracy = scores(log_p, worlds)
