@@ -1,7 +1,7 @@
 """Writes the tables and figures of the docs from the committed results: `make results-docs`.
 
-In docs/experiments.md, docs/spark.md and docs/speed.md the lines between `<!-- begin NAME -->` and
-`<!-- end NAME -->` are generated; figures go to docs/pictures/ and carry a hash of what they show,
+On the pages of `PAGES` the lines between `<!-- begin NAME -->` and `<!-- end NAME -->` are
+generated; figures go to docs/pictures/ and carry a hash of what they show,
 so that a test can tell whether page, pictures and results agree.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+import default_docs
 import figures
 import spark_docs
 from claims import CLAIMS, published, verdict
@@ -76,6 +77,11 @@ SPARK: dict[str, Callable[[], str]] = {
     "model": spark_docs.model,
     "on-paper": spark_docs.on_paper,
 }
+DEFAULT: dict[str, Callable[[], str]] = {
+    "paper": default_docs.paper,
+    "published-splits": default_docs.published_splits,
+    "elsewhere": default_docs.elsewhere,
+}
 BENCHMARKS = ROOT / "benchmarks" / "results"
 SPEED: dict[str, Callable[[], str]] = {
     name: lambda name=name: (BENCHMARKS / f"{name}.md").read_text(encoding="utf-8")
@@ -92,6 +98,7 @@ SPEED: dict[str, Callable[[], str]] = {
     )
 }
 PAGES = {
+    ROOT / "docs" / "default.md": DEFAULT,
     ROOT / "docs" / "experiments.md": EXPERIMENTS,
     ROOT / "docs" / "spark.md": SPARK,
     ROOT / "docs" / "speed.md": SPEED,
