@@ -85,13 +85,14 @@ class BlendRecord(Record):
     directions: Count = 0
     words: Count = 0
     places: Count = 0
+    table: Count = Field(default=0, le=NARROW)
     named: bool
 
 
 def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What `read_blend` reads."""
     basis, arrays = blend.basis, {"labels": blend.labels.astype(np.int64), "w_0": blend.w_0}
-    for name in ("directions", "words", "places"):
+    for name in ("directions", "words", "places", "table"):
         if getattr(basis, name) is not None:
             arrays[name] = getattr(basis, name)
     for t, stage in enumerate(blend.stages):
@@ -114,6 +115,7 @@ def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str,
         "directions": 0 if basis.directions is None else basis.directions.shape[1],
         "words": 0 if basis.words is None else len(basis.words),
         "places": 0 if basis.places is None else basis.places.shape[1],
+        "table": 0 if basis.table is None else len(basis.table),
         "named": named,
     }
     return record, {f"blend.{name}": array for name, array in arrays.items()}
@@ -182,6 +184,8 @@ class BlendFiles:
         found = {"blend.labels": (self.n, -1, self.c - 1)}
         if self.record.words:
             found["blend.words"] = (self.record.words, 0, (self.F or 0) - 1)
+        if self.record.table:
+            found["blend.table"] = (self.record.table, 0, (self.F or 0) - 1)
         return found
 
     def _width(self, reads: str) -> int:
@@ -193,7 +197,8 @@ class BlendFiles:
         if reads == "words":
             return r.words
         if reads == "columns":
-            own = 3 * (F if F <= NARROW else min(TREE_COLUMNS, wide)) or r.places
+            tables = F if F <= NARROW else r.table or min(TREE_COLUMNS, wide)
+            own = 3 * tables or r.places
             return len(STRUCTURE) + own if own else 0
         return F if reads == "own" else wide
 
@@ -216,7 +221,12 @@ class BlendFiles:
                 raise ValueError("a relation should be heard once")
         stages = [Stage(a[f"{t}.w"], a[f"{t}.b"], a[f"{t}.H_bar"]) for t in range(r.rounds)]
         basis = Basis(
-            r.norm, a.get("directions"), r.coordinate_norm, a.get("words"), a.get("places")
+            r.norm,
+            a.get("directions"),
+            r.coordinate_norm,
+            a.get("words"),
+            a.get("places"),
+            a.get("table"),
         )
         return Blend(
             tuple(self._prior(i, record, a) for i, record in enumerate(r.priors)),

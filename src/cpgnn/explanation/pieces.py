@@ -21,7 +21,7 @@ from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
 from cpgnn.priors import ChebyPrior, LinkPrior, MLPPrior
 from cpgnn.priors import columns as col
-from cpgnn.priors.inputs import NARROW, SMOOTH_SCALE, Inputs, column_names
+from cpgnn.priors.inputs import SMOOTH_SCALE, TREE_COLUMNS, Inputs
 from cpgnn.priors.members import (
     EstimatorPrior,
     NetworkPrior,
@@ -126,17 +126,15 @@ class _Reader:
     @property
     def columns(self) -> tuple[np.ndarray, list[str]]:
         """Source and name of each of `Inputs.columns`."""
-        names = column_names(self.x.graph)
-        shape = len(col.STRUCTURE)
-        rest = len(names) - shape
-        if self.x.graph.features is None:
-            sources, named = [PLACE] * rest, [TOGETHER] * rest
+        basis = self.x.basis
+        if basis.places is not None:
+            d = basis.places.shape[1]
+            sources, named = [PLACE] * d, [TOGETHER] * d
         else:
-            d = rest // 3
-            sources, named = [OWN] * d + [AROUND] * 2 * d, [TOGETHER] * rest
-            if len(self.features) <= NARROW:
-                named = names[shape : shape + d] * 3
-        return _objects([SHAPE] * shape + sources), names[:shape] + named
+            read = basis.read_by_trees(len(self.features))
+            own = [TOGETHER] * TREE_COLUMNS if read is None else [self.features[j] for j in read]
+            sources, named = [OWN] * len(own) + [AROUND] * 2 * len(own), own * 3
+        return _objects([SHAPE] * len(col.STRUCTURE) + sources), [*col.STRUCTURE, *named]
 
     @property
     def words(self) -> tuple[np.ndarray, list[str]]:

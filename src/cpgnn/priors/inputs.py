@@ -26,7 +26,10 @@ WIDEST, LEAST_WIDE = 256, 64
 MOST_VALUES = 1 << 26
 """Entries of a dense block of coordinates."""
 NARROW, TREE_COLUMNS = 128, 16
-"""Trees read up to 128 columns as they are; of more, 16 principal coordinates."""
+"""Trees read up to 128 columns as they are; of more, 16 principal coordinates. In a table with text
+they read its numbers and the commonest words instead, which a column of many values would hide."""
+COMMON = 30
+"""Nodes that a value of a text column must have to be one of its commonest."""
 WORDS = 500
 """Columns of a sparse X that trees read as they are."""
 HALF = 0.5
@@ -47,6 +50,12 @@ class Basis:
     """The columns of a sparse X whose presence varies most."""
     places: np.ndarray | None = None
     """[n, 16], principal directions of Ã, where there are no features."""
+    table: np.ndarray | None = None
+    """The columns of a wide table of numbers and text that trees read as they are."""
+
+    def read_by_trees(self, F: int) -> np.ndarray | None:
+        """The columns of X [n, F] that trees read as they are; None: principal coordinates."""
+        return np.arange(F) if F <= NARROW else self.table
 
     @classmethod
     def of(cls, graph: Graph, seed: int = 0) -> Basis:
@@ -67,7 +76,22 @@ class Basis:
         d = min(F, WIDEST if n * WIDEST <= MOST_VALUES else LEAST_WIDE)
         own = _divided(X, norm)
         V = col.principal_directions(own, d, seed)
-        return cls(norm, V, _mean_norm(own @ V, n), words)
+        return cls(norm, V, _mean_norm(own @ V, n), words, table=_of_a_table(graph))
+
+
+def _of_a_table(graph: Graph) -> np.ndarray | None:
+    """`Basis.table`: all numbers, and as many of the commonest values of text as there is room."""
+    mixed, X = graph.mixed, graph.features
+    if mixed is None or X is None or not mixed.categories:
+        return None
+    text = np.array([j for category in mixed.categories for j in category.columns])
+    numbers = np.setdiff1d(np.arange(X.shape[1]), text)
+    if len(numbers) > NARROW:
+        return None
+    count = np.asarray((X[:, text] != 0).sum(axis=0)).ravel()
+    order = np.argsort(-count, kind="stable")
+    common = text[order[count[order] >= COMMON][: NARROW - len(numbers)]]
+    return np.sort(np.concatenate([numbers, common])) if len(numbers) + len(common) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,27 +182,14 @@ class Inputs:
             assert self.basis.places is not None
             V = np.where(self.known[:, None] >= 0, self.basis.places[self.known], 0)
             return np.concatenate([col.structure(self.A), col.with_self(self.A) @ V], axis=1)
-        if X.shape[1] <= NARROW:
-            Z = np.array(dense(X), dtype=np.float32)
-            if self.graph.mixed is not None:
-                Z[self.graph.mixed.gaps.nonzero()] = np.nan
-        else:
+        read = self.basis.read_by_trees(X.shape[1])
+        if read is None:
             Z = self.coordinates[:, :TREE_COLUMNS]
+        else:
+            Z = np.array(dense(X[:, read]), dtype=np.float32)
+            if self.graph.mixed is not None:
+                Z[self.graph.mixed.gaps[:, read].nonzero()] = np.nan
         return np.concatenate([col.structure(self.A), *col.hops(self.A, Z)], axis=1)
-
-
-def column_names(graph: Graph) -> list[str]:
-    """Names of the columns of `Inputs.columns`."""
-    shape = list(col.STRUCTURE)
-    if graph.features is None:
-        return shape + [f"place {i + 1}" for i in range(min(TREE_COLUMNS, graph.num_nodes))]
-    F = graph.num_features or 0
-    own = [f"direction {i + 1}" for i in range(TREE_COLUMNS)]
-    if F <= NARROW:
-        own = list(graph.feature_names or [f"feature {i}" for i in range(F)])
-    near = [f"{name}, mean of neighbours" for name in own]
-    far = [f"{name}, mean over two hops" for name in own]
-    return [*shape, *own, *near, *far]
 
 
 def _divided(X: Any, norm: float) -> Any:

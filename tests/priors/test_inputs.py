@@ -1,0 +1,68 @@
+"""What trees read of a wide table: its numbers, whatever text stands beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cpgnn import CPGNNClassifier, Graph, explain_features, read_graph
+from cpgnn.priors.columns import STRUCTURE
+from cpgnn.priors.inputs import NARROW, Basis, Inputs
+
+N, TOWNS, COLOURS = 400, 150, 4
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory) -> Graph:
+    """`refunds` alone tells the classes apart; nearly every town has fewer than four nodes."""
+    folder, rng = tmp_path_factory.mktemp("wide"), np.random.default_rng(0)
+    ids = [f"n{i}" for i in range(N)]
+    y = rng.integers(0, 2, N)
+    ends = rng.integers(0, N, (2, 2 * N))
+    table = pd.DataFrame(
+        {
+            "id": ids,
+            "age": rng.normal(40, 10, N).round(1),
+            "refunds": (10 + 4 * y + rng.normal(size=N)).round(2),
+            "town": [f"town {i}" for i in rng.integers(0, TOWNS, N)],
+            "colour": [f"colour {i}" for i in rng.integers(0, COLOURS, N)],
+        }
+    )
+    table.loc[3, "refunds"] = np.nan
+    pd.DataFrame({"source": np.array(ids)[ends[0]], "target": np.array(ids)[ends[1]]}).to_csv(
+        folder / "edges.csv", index=False
+    )
+    table.to_csv(folder / "features.csv", index=False)
+    pd.DataFrame({"id": ids, "label": np.where(y, "fraud", "honest")}).to_csv(
+        folder / "labels.csv", index=False
+    )
+    files = {name: folder / f"{name}.csv" for name in ("labels", "features")}
+    return read_graph(folder / "edges.csv", **files).graph
+
+
+def test_numbers_and_common_words_are_read_as_they_are(graph):
+    assert graph.num_features > NARROW
+    read = Basis.of(graph).read_by_trees(graph.num_features)
+    names = [graph.feature_names[j] for j in read]
+    assert names == ["age", "refunds", *(f"colour=colour {i}" for i in range(COLOURS))]
+    x = Inputs(graph, Basis.of(graph), np.arange(N), N, graph.labels)
+    own = x.columns[:, len(STRUCTURE) : len(STRUCTURE) + len(read)]
+    wanted = graph.features[:, read]
+    wanted = wanted.toarray() if hasattr(wanted, "toarray") else wanted
+    gap = graph.positions(["n3"])[0]
+    assert np.isnan(own[gap, 1])
+    kept = np.delete(np.arange(N), gap)
+    np.testing.assert_array_equal(own[kept], wanted[kept].astype(np.float32))
+
+
+def test_the_number_that_decides_is_found_explained_and_saved(graph, tmp_path):
+    model = CPGNNClassifier("trees", seed=0, self_training=False).fit(graph)
+    assert model.validation_score_ > 0.9
+    nodes = list(graph.node_ids[:5])
+    for rows in explain_features(model, nodes=nodes).rows:
+        largest = max(rows, key=lambda row: np.ptp(row.contribution))
+        assert largest.column == "refunds"
+    model.save(tmp_path / "model")
+    again = CPGNNClassifier.load(tmp_path / "model")
+    np.testing.assert_allclose(again.predict_proba(graph), model.predict_proba(), atol=1e-6)
