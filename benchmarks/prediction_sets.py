@@ -80,11 +80,11 @@ def measure(graph: Graph, split: Split, seed: int) -> dict[str, Any]:
         "calibrated on": len(held),
         "coverage": {way: float(C[test, y[test]].mean()) for way, C in ways.items()},
         "size": {way: float(C[test].sum(axis=1).mean()) for way, C in ways.items()},
-        "per class": [
-            float(classwise.contains[nodes, c].mean())
+        "per class": {
+            str(graph.class_names[c]): float(classwise.contains[nodes, c].mean())
             for c in enough
             if len(nodes := test[y[test] == c])
-        ],
+        },
     }
 
 
@@ -100,20 +100,26 @@ def main() -> None:
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(runs[-1]) + "\n")
     lines = [
-        f"Sets that promise {COVERAGE:.0%}: coverage and mean size on test nodes "
-        f"(`python prediction_sets.py{' --paper' * paper}`)\n",
-        "| graphs | how many | accuracy | coverage: plain | averaged | through H | "
-        "size: plain | averaged | through H | per class, each |",
+        f"Sets that promise {COVERAGE:.0%}: coverage and mean size on test nodes, mean ± standard "
+        f"deviation over graphs or splits (`python prediction_sets.py{' --paper' * paper}`)\n",
+        "| graphs | n | accuracy | coverage: plain | averaged | through H | size: plain | averaged "
+        "| through H | coverage of each class, lowest to highest mean |",
         "|---" * 10 + "|",
     ]
     for name in dict.fromkeys(run["graph"] for run in runs):
         mine = [run for run in runs if run["graph"] == name]
         cells = [name, str(len(mine)), f"{np.mean([run['accuracy'] for run in mine]):.3f}"]
         for what in ("coverage", "size"):
-            cells += [f"{np.mean([run[what][way] for run in mine]):.3f}" for way in mine[0][what]]
-        shares = [share for run in mine for share in run["per class"]]
-        cells.append(f"{np.mean(shares):.3f}" if shares else "too few labels")
-        lines.append("| " + " | ".join(cells) + " |")
+            for way in mine[0][what]:
+                values = [run[what][way] for run in mine]
+                cells.append(f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}")
+        classes = {c: [] for run in mine for c in run["per class"]}
+        for run in mine:
+            for c, share in run["per class"].items():
+                classes[c].append(share)
+        means = [float(np.mean(shares)) for shares in classes.values()]
+        each = f"{min(means):.3f} to {max(means):.3f} ({len(means)} classes)" if means else ""
+        lines.append("| " + " | ".join([*cells, each or f"none has {LEAST} nodes"]) + " |")
     path.with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
 
