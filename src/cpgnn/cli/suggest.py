@@ -14,9 +14,9 @@ def suggest(
     run: opt.Run,
     budget: Annotated[int, typer.Option(min=1, help="Labels to ask for.")] = 20,
     rule: Annotated[
-        Literal["change", "mixed", "uncertainty", "margin", "centre", "random"],
+        Literal["auto", "change", "spread", "centre", "uncertainty", "margin", "random"],
         typer.Option(help="What makes a node worth asking for."),
-    ] = "change",
+    ] = "auto",
     out: Annotated[
         Path | None,
         typer.Option(help="Table to fill in and give back as --labels: .csv or .parquet."),

@@ -20,7 +20,7 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.doubt.folds import out_of_fold
 from cpgnn.evaluation.conformal import FLOOR, heard, strangeness
 
-STRENGTH = 2.0
+STRENGTH = 1.0
 """λ; see benchmarks/label_errors.py."""
 SOFT = 0.1
 """How much of a neighbour's label is taken to be wrong."""

@@ -1,43 +1,47 @@
 """What to label next: a batch of nodes whose labels would teach most.
 
-The nodes without a label are gathered into as many groups as there are labels to ask for, by what
-is seen around them (features, or who their neighbours are, smoothed over two steps): one node of
-each group is asked, so that no batch is twenty neighbours of one hub. A rule says which:
+The nodes, with and without a label, are cut into cells of one size by what is seen around them:
+again and again in two halves, across the direction in which they differ most. There is one cell for
+every label, those at hand and those to ask for, and cells without a label are asked, one node each:
+no batch is twenty neighbours of one hub, and none asks what earlier ones did. The most doubtful
+cells come first, Σ_v (1 - max P(v)). A rule says which node of a cell:
 
-- "uncertainty": the entropy of the belief, -Σ_i P_i log P_i;
-- "margin": how close the two likeliest classes are;
 - "change": what its label would change at its neighbours through H, expected under the belief,
   Σ_y P(v)_y ‖(e_y - P(v)) H̄‖² · Σ_u (1 - max P(u)) / d_u over its neighbours u;
-- "centre": how close it is to the middle of its group: it stands for many;
-- "mixed": the mean of the ranks by "change", "uncertainty" and "centre";
-- "random": any node at all, groups or not.
-
-On generated graphs "change" is ahead of "random" by 1 point at h = 0.1 and 6 at h = 0.5, and 0.7
-behind at h = 0.9, where all are right (`benchmarks/suggestions.py`); it is the default.
+- "uncertainty": the entropy of the belief, -Σ_i P_i log P_i;
+- "margin": how close the two likeliest classes are;
+- "centre": how close it is to the middle of its cell;
+- "spread": any node of any cell without a label: a fair sample, but for the cells;
+- "random": any node at all;
+- "auto": "change" in sparse graphs, "spread" in graphs with more than 16 neighbours a node. There
+  one label among many changes little, and the nodes that change most are hubs: a model that learns
+  from hubs alone is worse than one that learns from a fair sample (`benchmarks/suggestions.py`).
 """
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from scipy.stats import rankdata
-from sklearn.cluster import MiniBatchKMeans
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import initial_H_bar
 from cpgnn.engine.text import count
 from cpgnn.errors import check_choice, check_count, must_be
 from cpgnn.graph import Graph
+from cpgnn.priors.columns import hops, with_self
+from cpgnn.priors.inputs import Basis, Inputs
+from cpgnn.relations.derived import near
 
-Rule = Literal["change", "mixed", "uncertainty", "margin", "centre", "random"]
+Rule = Literal["auto", "change", "spread", "centre", "uncertainty", "margin", "random"]
 MOST_NODES = 20_000
 """Nodes without a label that are considered; of more, a random choice."""
 WIDTH = 64
-"""Numbers that describe what is seen around a node."""
+"""Principal coordinates of the features that describe what is seen around a node."""
+SPARSE = 16
+"""Neighbours a node, on average, up to which "auto" is "change"."""
 COLUMNS = ["id", "label", "rank", "class", "probability", "why"]
 
 
@@ -45,7 +49,7 @@ def suggest(
     fitted: CPGNNClassifier,
     k: int = 20,
     *,
-    rule: Rule = "change",
+    rule: Rule = "auto",
     among: np.ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -59,18 +63,30 @@ def suggest(
     check_choice("rule", rule, get_args(Rule))
     own = fitted.prediction()
     graph, P = own.graph, own.probabilities
-    pool = candidates(graph, np.random.default_rng(seed), among)
-    group, near = groups(graph, pool, min(k, len(pool)), seed)
-    H_bar = initial_H_bar(fitted.compatibility_)
-    score = scores(rule, graph, P, H_bar, pool, near, seed)
-    chosen = np.argsort(-score)[:k] if rule == "random" else _one_each(score, group)
-    stands_for = np.bincount(group) * (int((graph.labels < 0).sum()) / len(pool))
+    rng = np.random.default_rng(seed)
+    pool = candidates(graph, rng, among)
+    if rule == "auto":
+        rule = "change" if graph.adjacency.nnz <= SPARSE * graph.num_nodes else "spread"
+    labelled = rng.permutation(np.flatnonzero(graph.labels >= 0))[:MOST_NODES]
+    both = np.concatenate([pool, labelled])
+    Z = surroundings(fitted.scaler_(graph), seed)[both]
+    cell = cells(Z, min(k + len(labelled), len(both)), rng)
+    score = scores(rule, graph, P, initial_H_bar(fitted.compatibility_), pool, rng)
+    if rule == "centre":
+        score = _closeness(Z, cell)[: len(pool)]
+    chosen = np.argsort(-score)[:k]
+    if rule != "random":
+        doubt = None if rule == "spread" else 1 - P[pool].max(axis=1)
+        chosen = _one_each(score, cell, doubt, rng)[:k]
+    alike = np.bincount(cell[: len(pool)]) * (
+        int(((graph.labels < 0) & graph.predicted).sum()) / len(pool)
+    )
     names = [str(name) for name in fitted.classes_]
     degree = np.diff(graph.adjacency.indptr)
     rows = []
     for rank, i in enumerate(chosen, start=1):
         v = pool[i]
-        why = _why(P[v], names, int(degree[v]), round(stands_for[group[i]]))
+        why = _why(P[v], names, int(degree[v]), round(alike[cell[i]]))
         best = int(P[v].argmax())
         rows.append((str(graph.node_ids[v]), "", rank, names[best], float(P[v, best]), why))
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -79,8 +95,9 @@ def suggest(
 def candidates(
     graph: Graph, rng: np.random.Generator, among: np.ndarray | None = None
 ) -> np.ndarray:
-    """Nodes without a label, with an edge where there are such; at most `MOST_NODES`."""
-    open_ = np.flatnonzero(graph.labels < 0)
+    """Nodes without a label whose class is asked for, with an edge where there are such; at most
+    `MOST_NODES`."""
+    open_ = np.flatnonzero((graph.labels < 0) & graph.predicted)
     if among is not None:
         open_ = np.intersect1d(open_, among)
     if not len(open_):
@@ -90,28 +107,36 @@ def candidates(
     return np.sort(rng.permutation(pool)[:MOST_NODES])
 
 
-def groups(graph: Graph, pool: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The group of each node of the pool, and how close it is to the middle of its group."""
-    Z = surroundings(graph, seed)[pool]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer different nodes than groups is fine
-        made = MiniBatchKMeans(k, random_state=seed, n_init=3, batch_size=4096).fit(Z)
-    group = made.labels_
-    return group, -np.linalg.norm(Z - made.cluster_centers_[group], axis=1)
+def surroundings(scaled: Graph, seed: int = 0) -> np.ndarray:
+    """What is seen from every node: principal coordinates of the features, [n, 3 · 64] with their
+    means over one and two hops; of the edges where there are no features."""
+    basis, A = Basis.of(scaled, seed), near(scaled)
+    if basis.places is not None:
+        return np.asarray(with_self(A) @ basis.places)
+    everyone = np.arange(scaled.num_nodes)
+    x = Inputs(scaled, basis, everyone, len(everyone), scaled.labels)
+    return np.concatenate(hops(A, x.coordinates[:, :WIDTH]), axis=1)
 
 
-def surroundings(graph: Graph, seed: int = 0) -> np.ndarray:
-    """What is seen from every node, [n, 64]: a random projection of the features (of the rows of A
-    where there are none), averaged over the neighbours twice."""
-    rng = np.random.default_rng(seed)
-    X: Any = graph.adjacency if graph.features is None else graph.features
-    R = rng.normal(size=(X.shape[1], WIDTH)).astype(np.float32) / np.sqrt(WIDTH)
-    Z = np.asarray(X @ R, dtype=np.float32)
-    Z = (Z - Z.mean(axis=0)) / np.maximum(Z.std(axis=0), 1e-9)
-    around = graph.matrix("row")
-    near = around @ Z
-    Z = np.hstack([Z, near, around @ near])
-    return np.asarray(Z, dtype=np.float32)
+def cells(Z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """The cell of every row of Z [m, d], one of k of the same size, as far as m allows."""
+    cell = np.zeros(len(Z), dtype=np.int64)
+    parts = [(np.arange(len(Z)), 0, k)]
+    while parts:
+        rows, first, pieces = parts.pop()
+        cell[rows] = first
+        if pieces == 1:
+            continue
+        X = Z[rows] - Z[rows].mean(axis=0)
+        v: np.ndarray = rng.normal(size=(Z.shape[1],)).astype(Z.dtype)
+        for _ in range(4):  # towards the direction in which the rows differ most
+            v = X.T @ (X @ v)
+            v /= max(float(np.linalg.norm(v)), 1e-12)
+        order = rows[np.lexsort((rng.random(len(rows)), X @ v))]
+        left = pieces // 2
+        here = round(len(rows) * left / pieces)
+        parts += [(order[:here], first, left), (order[here:], first + left, pieces - left)]
+    return cell
 
 
 def scores(
@@ -120,24 +145,17 @@ def scores(
     P: np.ndarray,
     H_bar: np.ndarray,
     pool: np.ndarray,
-    near: np.ndarray,
-    seed: int,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """How much each node of the pool should be asked, by the rule."""
-    if rule == "random":
-        return np.random.default_rng(seed).random(len(pool))
-    if rule == "centre":
-        return near
+    if rule == "change":
+        return expected_change(graph.adjacency, P, H_bar)[pool]
     if rule == "margin":
         top = np.sort(P[pool], axis=1)
         return np.asarray(top[:, -2] - top[:, -1])
-    entropy = -(P[pool] * np.log(np.maximum(P[pool], 1e-12))).sum(axis=1)
     if rule == "uncertainty":
-        return np.asarray(entropy)
-    change = expected_change(graph.adjacency, P, H_bar)[pool]
-    if rule == "change":
-        return change
-    return np.asarray(sum(rankdata(score) for score in (change, entropy, near)) / len(pool))
+        return np.asarray(-(P[pool] * np.log(np.maximum(P[pool], 1e-12))).sum(axis=1))
+    return rng.random(len(pool))
 
 
 def expected_change(A: sp.csr_array, P: np.ndarray, H_bar: np.ndarray) -> np.ndarray:
@@ -149,11 +167,24 @@ def expected_change(A: sp.csr_array, P: np.ndarray, H_bar: np.ndarray) -> np.nda
     return np.asarray(told * (A.T @ unsure))
 
 
-def _one_each(score: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """The best of every group, the best first."""
+def _closeness(Z: np.ndarray, cell: np.ndarray) -> np.ndarray:
+    """How close every row of Z is to the middle of its cell."""
+    size = np.bincount(cell)
+    member = sp.csr_array((1 / size[cell], (cell, np.arange(len(cell)))))
+    return np.asarray(-np.linalg.norm(Z - (member @ Z)[cell], axis=1))
+
+
+def _one_each(
+    score: np.ndarray, cell: np.ndarray, doubt: np.ndarray | None, rng: np.random.Generator
+) -> np.ndarray:
+    """The best of every cell that has no label, most doubtful cells first (at random without a
+    doubt), then those of the others; the labelled nodes are at the end of `cell`."""
+    mine, taken = cell[: len(score)], np.bincount(cell[len(score) :], minlength=cell.max() + 1)
     order = np.argsort(-score, kind="stable")
-    _, first = np.unique(group[order], return_index=True)
-    return np.asarray(order[np.sort(first)])
+    found, first = np.unique(mine[order], return_index=True)
+    weight = rng.random(len(taken)) if doubt is None else np.bincount(mine, doubt, len(taken))
+    turn = np.lexsort((-weight[found], taken[found] > 0))
+    return np.asarray(order[first[turn]])
 
 
 def _why(p: np.ndarray, names: list[str], degree: int, alike: int) -> str:
