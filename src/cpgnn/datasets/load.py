@@ -111,6 +111,7 @@ def _fetch(url: str, path: Path, advice: str) -> None:
                 if received > MAX_BYTES:
                     raise failed(f"have at most {MAX_BYTES:,} bytes", "more")
     except urllib.error.HTTPError as error:
+        error.close()  # it holds the connection
         raise failed("be available", f"{error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
