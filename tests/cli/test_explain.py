@@ -187,7 +187,7 @@ VERSIONS = rf"The run is from cpgnn 9\.9\.9, and this is {__version__}"
 WRONG = {
     "unknown node": (nothing, "run 0041", r"Got '0041'\. Did you mean 041"),
     "a typing error": (nothing, "run 04l", r"Got '04l'\. Did you mean"),
-    "no node": (nothing, "run", r"NODE must name at least one node\. Got none"),
+    "no node": (nothing, "run", r"Name at least one NODE"),
     "no folder": (nothing, "nowhere 041", r"nowhere must be a folder that 'cpgnn fit' wrote"),
     "no run": (not_a_run, "run 041", r"Got one without config\.json"),
     "graph is gone": (

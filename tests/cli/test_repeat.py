@@ -92,7 +92,7 @@ def test_budgets(cpgnn, files):
         assert settings["epochs"] == epochs
     both = cpgnn(*words, "--fast", "--thorough", "--out", "both")
     assert both.code == 2
-    assert "The budget must be --fast or --thorough. Got both." in both.err
+    assert "Choose --fast or --thorough, not both." in both.err
 
 
 def test_completion_is_offered():

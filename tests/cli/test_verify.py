@@ -14,7 +14,7 @@ def test_verify(cpgnn, files):
     done = cpgnn("verify", "run")
     assert done.code == 2
     assert "changed: history.csv\nmissing: predictions.csv\n" in done.out
-    assert "1 changed and 1 missing" in done.err
+    assert "1 file changed, 1 missing" in done.err
     done = cpgnn("verify", "nowhere")
     assert (done.code, "no folder" in done.err) == (2, True)
     (files / "run/manifest.json").unlink()

@@ -87,7 +87,7 @@ def test_an_empty_folder_may_be_there_a_filled_one_not(tmp_path):
     with atomic_folder(path) as folder:
         (folder / "x").write_text("1")
     with (
-        pytest.raises(InputError, match=r"run: .* must be new or empty\. Got 'x'"),
+        pytest.raises(InputError, match=r"run: .* must be new or empty\. Got one with 'x'"),
         atomic_folder(path),
     ):
         raise AssertionError("the block must not run")
@@ -95,7 +95,7 @@ def test_an_empty_folder_may_be_there_a_filled_one_not(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"must be new or empty\. Got a file"):
         check_free(tmp_path / "file")
-    with pytest.raises(InputError, match=r"must lie in a folder\. Got the file"):
+    with pytest.raises(InputError, match=r"must lie inside a folder\. Got the file"):
         check_free(tmp_path / "file" / "run")
 
 

@@ -164,7 +164,7 @@ CASES = {
         "f.csv",
         "id,f\na,1\n",
         None,
-        r"Every node must have features. Got none for 2 nodes, 'b' \(.*edges.csv, line \d\) first",
+        r"must have features. Got none for 2 nodes, starting with 'b' \(.*edges.csv, line \d\)",
     ),
     "infinite": ("features", "f.csv", "a,1,2\nb,-inf,4\nc,5,6\n", 2, "column 2.*finite.* Got -inf"),
     "too large": ("features", "f.csv", "a,1\nb,1e39\nc,5\n", 2, "finite 32-bit number. Got inf"),

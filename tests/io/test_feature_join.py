@@ -55,7 +55,9 @@ def test_later_files_in_another_order(put):
 def test_gaps_between_files(put):
     edges, two = put("e.csv", EDGES), put("2.csv", "id,x\na,1\nb,2\nc,9\n")
     few = put("3.csv", "id,x\na,1\nb,2\n")
-    with pytest.raises(InputError, match=r"3\.csv: Every node .*none for 2 nodes, 'c' \(.*line 4"):
+    with pytest.raises(
+        InputError, match=r"3\.csv: Every node .*none for 2 nodes, starting with 'c' \(.*line 4"
+    ):
         read_graph(edges, features=[put("1.csv", ONE), few], one_hot=True)
     loaded = read_graph(edges, features=[put("1.csv", ONE), two])
     names, nodes = loaded.graph.feature_names, list(loaded.graph.node_ids)

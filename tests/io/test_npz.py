@@ -117,14 +117,14 @@ GOOD = {
 }
 CHANGES = {
     "no edges": ("edge_index", None, "have an array 'edge_index'"),
-    "flat edges": ("edge_index", np.array([0, 1]), "'edge_index' must be integers of 2"),
+    "flat edges": ("edge_index", np.array([0, 1]), "'edge_index' must be a matrix of integers"),
     "three rows": ("edge_index", np.zeros((3, 2), int), "have the shape"),
-    "float edges": ("edge_index", np.zeros((2, 2)), "'edge_index' must be integers"),
+    "float edges": ("edge_index", np.zeros((2, 2)), "'edge_index' must be a matrix of integers"),
     "edge too far": ("edge_index", np.array([[0], [3]]), r"must be below 3\. Got 3"),
     "edge below 0": ("edge_index", np.array([[0], [-1]]), r"positions of at least 0\. Got -1"),
     "far loop": ("self_loops", np.array([9]), r"must be below 3\. Got 9"),
     "labels too short": ("labels", np.array([0, 1]), "must be equally long"),
-    "labels of floats": ("labels", np.array([0.0, 1, 1]), "'labels' must be integers"),
+    "labels of floats": ("labels", np.array([0.0, 1, 1]), "'labels' must be a list of integers"),
     "labels below -1": ("labels", np.array([0, -2, 1]), "'labels' must be -1 .* Got -2"),
     "labels above": (
         "class_names",

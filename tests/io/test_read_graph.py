@@ -32,8 +32,8 @@ def test_nodes_come_in_the_order_of_edges_features_labels(put):
     assert loaded.graph.features.ravel().tolist() == [3, 4, 5, 2, 1, 7]
     assert labels(loaded) == {"b": None, "c": None, "d": "q", "a": "p", "e": None, "f": "q"}
     text = "\n".join(loaded.graph.notices)
-    assert "f.csv: 2 ids not in" in text
-    assert "l.csv: 1 id not in" in text
+    assert "f.csv: 2 ids are not in" in text
+    assert "l.csv: 1 id is not in" in text
     assert "2 nodes have no edge" in text
     assert loaded.split is None
 
@@ -107,7 +107,7 @@ def test_unlabelled_rows_do_not_count_as_labelled_ids(put):
 def test_a_few_unknown_ids_are_a_notice_unless_strict(put):
     edges, path = put("e.csv", EDGES), put("l.csv", "a,p\nb,q\nD,p\n")
     notices = read_graph(edges, path).graph.notices
-    assert any("1 id not in" in text and "'D' appears there as 'd'" in text for text in notices)
+    assert any("1 id is not in" in text and "'D' appears there as 'd'" in text for text in notices)
     with pytest.raises(InputError, match=r"l\.csv, line 3: Every id must be in .*e\.csv"):
         read_graph(edges, path, strict_ids=True)
 

@@ -123,7 +123,7 @@ def test_the_decimal_sign_can_be_said(put):
 def test_one_cell_among_many_that_does_not_fit_is_named(put, one_hot):
     ring = "".join(f"n{i},n{i + 1}\n" for i in range(19))
     rows = "".join(f"n{i};{'about 3' if i == 11 else f'{i},5'}\n" for i in range(20))
-    words = r"line 13: Every cell of column 'x' must be read as numbers .*95% .*Got 'about 3'"
+    words = r"line 13: Every cell of column 'x' must be readable as numbers .*95% .*Got 'about 3'"
     with pytest.raises(InputError, match=words):
         read_graph(put("e.csv", ring), features=put("f.csv", "id;x\n" + rows), one_hot=one_hot)
 

@@ -23,7 +23,7 @@ def explain(
         int | None,
         typer.Option(
             min=0,
-            help="Columns to tell one by one per node; 5 for a single one.",
+            help="Features to list for each node; 5 if there is only one node.",
             show_default=False,
         ),
     ] = None,
@@ -50,7 +50,7 @@ def explain(
 
     from cpgnn.cli.progress import waiting
     from cpgnn.cli.reasons import print_explanation
-    from cpgnn.errors import must_be
+    from cpgnn.errors import InputError
     from cpgnn.explanation.contributions import explain as explained
     from cpgnn.explanation.explanation import check_ending
     from cpgnn.io.column_choice import Columns
@@ -60,7 +60,7 @@ def explain(
     from cpgnn.run.folder import load_run
 
     if not nodes and nodes_file is None:
-        raise must_be("NODE", "name at least one node", "none", "Or give --nodes-file.")
+        raise InputError("Name at least one NODE, or use --nodes-file.")
     if out:
         check_ending(out)
     with waiting("reading the run"):

@@ -22,7 +22,7 @@ def fit(
     features: opt.Features = None,
     prior: Annotated[
         Literal["auto", "trees", "smoothed", "mlp", "cheby", "link"],
-        typer.Option(help="What is believed before neighbours speak; 'auto' blends several."),
+        typer.Option(help="What a node is by itself, before neighbours; 'auto' blends several."),
     ] = "auto",
     layers: Annotated[
         int | None, typer.Option(min=1, help="Layers of propagation; chosen for you by default.")
@@ -42,8 +42,8 @@ def fit(
     select_by: Annotated[
         str | None,
         typer.Option(
-            help="Score that chooses: accuracy, macro-f1 or average-precision, the default for a "
-            "rare --positive."
+            help="Score to choose the model by: accuracy, macro-f1, or average-precision (the "
+            "default for a rare --positive)."
         ),
     ] = None,
     class_weight: Annotated[
@@ -51,21 +51,23 @@ def fit(
     ] = None,
     positive: opt.Positive = None,
     min_precision: Annotated[
-        float | None, typer.Option(help="Flag as many --positive nodes as keep this precision.")
+        float | None,
+        typer.Option(help="Flag as many --positive nodes as possible at this precision."),
     ] = None,
     min_recall: Annotated[
-        float | None, typer.Option(help="Flag as few --positive nodes as reach this recall.")
+        float | None, typer.Option(help="Flag as few --positive nodes as this recall takes.")
     ] = None,
     best_f1: Annotated[
-        bool, typer.Option("--best-f1", help="Flag --positive nodes where F1 is best.")
+        bool,
+        typer.Option("--best-f1", help="Flag --positive nodes where F1 is best."),
     ] = False,
     coverage: Annotated[
         float | None,
-        typer.Option(help="Give every node a set of classes that holds its own this often."),
+        typer.Option(help="Give each node a set of classes that holds the true one this often."),
     ] = None,
     coverage_per: Annotated[
         Literal["all", "class"],
-        typer.Option(help="Keep that promise over all nodes, or for each class."),
+        typer.Option(help="Keep that promise over all nodes, or within each class."),
     ] = "all",
     calibrate: Annotated[
         bool, typer.Option(help="Calibrate the probabilities on some validation nodes.")

@@ -26,7 +26,7 @@ def generate(
     homophily: Annotated[float, typer.Option(help="h: the share of edges within a class.")] = 0.2,
     base: Annotated[
         float,
-        typer.Option(help="How much likelier edges are to classes one step closer."),
+        typer.Option(help="How much more likely edges are to a class one step closer."),
     ] = 2.0,
     uniform: Annotated[
         bool, typer.Option("--uniform", help="Connect all other classes equally often (base 1).")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from cpgnn.errors import LARGEST_SEED
+from cpgnn.errors import LARGEST_SEED, InputError
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
@@ -38,54 +38,55 @@ StrictIds = Annotated[
 ]
 Impute = Annotated[
     Literal["median"] | None,
-    typer.Option(help="Give trees, too, the median where a feature value is missing."),
+    typer.Option(help="Fill missing feature values with the median for trees, too."),
 ]
 OneHot = Annotated[
     bool, typer.Option("--one-hot", help="Read numbers with words among them as categories.")
 ]
-Source = Annotated[str | None, typer.Option(help="Column of the edges: where each begins.")]
-Target = Annotated[str | None, typer.Option(help="Column of the edges: where each ends.")]
-Weight = Annotated[str | None, typer.Option(help="Column of the edges: how much each counts.")]
+Source = Annotated[str | None, typer.Option(help="Column of the edge file: the source node.")]
+Target = Annotated[str | None, typer.Option(help="Column of the edge file: the target node.")]
+Weight = Annotated[str | None, typer.Option(help="Column of the edge file: the weight.")]
 Relation = Annotated[
     str | None,
-    typer.Option("--relation-column", help="Column of the edges: what each means ('': none)."),
+    typer.Option("--relation-column", help="Column of the edge file: the type of edge ('': none)."),
 ]
 Kind = Annotated[
     str | None,
-    typer.Option("--kind-column", help="Column of labels, features: what a node is ('': none)."),
+    typer.Option("--kind-column", help="Column of labels, features: the kind of node ('': none)."),
 ]
 SplitTime = Annotated[
     str | None,
-    typer.Option(help="Column of edges or labels with times: learn before, test after a moment."),
+    typer.Option(help="Column of edges or labels with times: train before, test after a moment."),
 ]
 Directed = Annotated[
     bool | None,
     typer.Option("--directed/--undirected", help="Whether edges lead from source to target only."),
 ]
 OneWay = Annotated[
-    str | None, typer.Option("--directed-types", help="Only edges of these types do: a,b,c.")
+    str | None,
+    typer.Option("--directed-types", help="Treat only these types of edges as directed."),
 ]
-Id = Annotated[str | None, typer.Option("--id", help="Column of labels and features: the node.")]
-Label = Annotated[str | None, typer.Option(help="Column of the labels: the class.")]
-Feature = Annotated[str | None, typer.Option(help="Columns of the features to use: a,b,c.")]
-Ignore = Annotated[str | None, typer.Option(help="Columns of the features not to use: a,b,c.")]
+Id = Annotated[str | None, typer.Option("--id", help="Column of labels and features: the node id.")]
+Label = Annotated[str | None, typer.Option(help="Column of the label file: the class.")]
+Feature = Annotated[str | None, typer.Option(help="Feature columns to use: a,b,c.")]
+Ignore = Annotated[str | None, typer.Option(help="Feature columns to leave out: a,b,c.")]
 Decimal = Annotated[
-    Literal[".", ","] | None, typer.Option(help="Decimal sign where numbers could be read twice.")
+    Literal[".", ","] | None, typer.Option(help="Decimal sign, if numbers can be read in two ways.")
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether tables have a header; found by default."),
+    typer.Option("--header/--no-header", help="Whether tables have a header; detected by default."),
 ]
 MergeRare = Annotated[
-    int | None, typer.Option(min=2, help="Merge classes with fewer labels into 'other'.")
+    int | None, typer.Option(min=2, help="Merge classes with fewer labels than this into 'other'.")
 ]
 SpreadsheetSafe = Annotated[
     bool,
-    typer.Option("--spreadsheet-safe", help="Write cells that look like formulas with a ' before."),
+    typer.Option("--spreadsheet-safe", help="Put a ' before cells that look like formulas."),
 ]
 Progress = Annotated[
     Literal["auto", "log", "off"],
-    typer.Option(help="A bar on terminals only (auto), plain lines anywhere (log), or nothing."),
+    typer.Option(help="Show a bar on terminals (auto), log lines (log), or nothing (off)."),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of threads.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for everything random.")]
@@ -150,7 +151,8 @@ Epochs = Annotated[
     int | None, typer.Option(min=1, help="Epochs in total; a fifth of them are pretraining.")
 ]
 Positive = Annotated[
-    str | None, typer.Option(help="The class to look for; of two classes, the rarer by default.")
+    str | None,
+    typer.Option(help="The class to look for; of two, the rarer one by default."),
 ]
 Normalization = Annotated[
     Literal["none", "sym", "row"], typer.Option(help="How to scale A for propagation.")
@@ -184,10 +186,8 @@ def repeated(context: typer.Context, config: Path | None) -> Path | None:
 
 def budget(fast: bool, thorough: bool) -> str:
     """What was asked for; not both."""
-    from cpgnn.errors import must_be
-
     if fast and thorough:
-        raise must_be("The budget", "be --fast or --thorough", "both")
+        raise InputError("Choose --fast or --thorough, not both.")
     return "fast" if fast else "thorough" if thorough else "normal"
 
 

@@ -65,13 +65,15 @@ def predict(
     from cpgnn.run.predictions import predictions, with_sets
 
     if edges is None and features:
-        raise wrong_value("features", "come with edges", "none")
+        raise wrong_value("features", "be used with EDGES", "none")
     fitted = load_run(run)
     flag = fitted.flag
     if threshold is not None:
         if fitted.positive is None:
             hint = "Fit again with --positive."
-            raise wrong_value("threshold", "come with a positive class", "a run without one", hint)
+            raise wrong_value(
+                "threshold", "be used with a run that has a positive class", "one without", hint
+            )
         flag = Flag(str(fitted.classifier.classes_[fitted.positive]), threshold)
     graph = nodes = None
     own = fitted.graph if edges is None or (fitted.has_graph and not replace_graph) else None

@@ -13,7 +13,7 @@ def verify(
 ) -> None:
     """Check that no file of a run was changed or lost."""
     from cpgnn.engine.text import count
-    from cpgnn.errors import must_be
+    from cpgnn.errors import InputError
     from cpgnn.run.manifest import verify_run
 
     found = verify_run(run)
@@ -22,5 +22,5 @@ def verify(
             print(f"{word}: {name}")
     print(f"{count(len(found.intact), 'file')} intact")
     if found.changed or found.missing:
-        got = f"{len(found.changed)} changed and {len(found.missing)} missing"
-        raise must_be(f"{run}", "be as it was written", got, "Fit again.")
+        odd = f"{count(len(found.changed), 'file')} changed, {len(found.missing):,} missing"
+        raise InputError(f"{run} is not as it was written: {odd}. Fit again.")

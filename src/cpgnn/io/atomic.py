@@ -100,12 +100,16 @@ def check_free(path: StrPath) -> None:
             content = next(iter(sorted(entry.name for entry in os.scandir(path))), None)
             if content is not None:
                 hint = "Choose another name, or remove it first."
-                raise wrong(path, "The output folder", "be new or empty", repr(content), hint)
+                raise wrong(
+                    path, "The output folder", "be new or empty", f"one with {content!r}", hint
+                )
         elif os.path.lexists(path):
-            raise wrong(path, "The output folder", "be new or empty", "a file", "Choose another.")
+            raise wrong(
+                path, "The output folder", "be new or empty", "a file", "Choose another name."
+            )
         near = next(parent for parent in path.absolute().parents if parent.exists())
         if not near.is_dir():
-            raise wrong(path, "The output folder", "lie in a folder", f"the file {near}")
+            raise wrong(path, "The output folder", "lie inside a folder", f"the file {near}")
         if not os.access(near, os.W_OK | os.X_OK):
             problem = f"Cannot write here: permission denied in {near}"
             raise failed(path, problem, "Choose another place.")

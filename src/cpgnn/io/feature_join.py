@@ -115,7 +115,7 @@ def _check_names(parts: Sequence[FeatureRows]) -> None:
         for name in part.columns.names or ():
             with problems.noted():
                 if name in seen:
-                    must, got = f"be in one file only, and {seen[name]} has it", "it again"
+                    must, got = "be in one file only", f"it in {seen[name]}, too"
                     hint = advise("Rename it, or leave it out with {}.", ignore=name)
                     raise part.file.wrong(f"Column {name!r}", must, got, hint)
             seen[name] = part.file.path

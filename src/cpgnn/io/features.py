@@ -94,7 +94,7 @@ def read_features(
     if partly and like is not None:
         if file.header is None or like.names is None:
             hint = "Add a header."
-            raise file.wrong("One of several feature files", "name its columns", "no header", hint)
+            raise file.wrong("Each of several feature files", "name its columns", "no header", hint)
         like = like.part(file.header[1:])
     problems = Problems()
     with problems.noted():
@@ -136,7 +136,8 @@ def spread(
     number = int(without.sum())
     medians = rows.columns.medians
     if number and impute is None and (medians is None or 2 * number >= n - (exempt | apart).sum()):
-        got = f"none for {count(number, 'node')}, {place_of(int(np.argmax(without)))} first"
+        first = place_of(int(np.argmax(without)))
+        got = f"none for {count(number, 'node')}, starting with {first}"
         hint = advise("Add the rows, or use {}.", impute="median")
         raise rows.file.wrong("Every node", "have features", got, hint)
     notices = []

@@ -318,7 +318,8 @@ def _integers(path: Path, arrays: Arrays, key: str, ndim: int) -> np.ndarray:
         raise wrong(path, "A graph file", f"have an array '{key}'", listed_arrays(arrays))
     array = arrays[key]
     if array.ndim != ndim or array.dtype.kind not in "iu":
-        raise wrong(path, f"'{key}'", f"be integers of {ndim} dimension(s)", _sight(array))
+        must = "be a list of integers" if ndim == 1 else "be a matrix of integers"
+        raise wrong(path, f"'{key}'", must, _sight(array))
     return array
 
 

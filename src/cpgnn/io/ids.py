@@ -184,14 +184,15 @@ def check_known(
         raise file.wrong(
             "Every id" if strict else "Most ids",
             f"be in {graph_path}",
-            f"{number:,} of {len(ids):,} that {'is' if number == 1 else 'are'} not, {name} first",
+            f"{number:,} of {len(ids):,} that {'is' if number == 1 else 'are'} not ({name} first)",
             f"{hint}. Write them the same way in both files."
             if hint
             else "Check that the files match.",
             row=int(rows[0]),
         )
-    text = f"{file.path}: {count(number, 'id')} not in {graph_path} (isolated nodes), "
-    return [f"{text}{name} first{f'; {hint}' if hint else ''}."]
+    lack = count(number, "id is", "ids are")
+    said = f"{file.path}: {lack} not in {graph_path}, so without edges ({name} first)"
+    return [f"{said}; {hint}." if hint else f"{said}."]
 
 
 def _match(missing: pa.Array, ids: pa.Array, fold: Fold) -> tuple[int | None, str | None]:

@@ -148,7 +148,10 @@ def find_reading(file: TableFile, i: int, decimal: Decimal | None = None) -> Rea
     reading, values = nearest
     bad = cells[np.isnan(values)].iloc[0]
     row = pc.index(pc.utf8_trim_whitespace(file.table.column(i)), bad).as_py()
-    what, must = f"Every cell of column {file.column(i)}", f"be read as {reading}, like {most:.0%}"
+    what, must = (
+        f"Every cell of column {file.column(i)}",
+        f"be readable as {reading}, like {most:.0%}",
+    )
     hint = "Correct the cell, or empty it."
     raise file.wrong(what, f"{must} of them", shorten(bad), hint, row=row)
 
@@ -203,7 +206,7 @@ def read_numbers(file: TableFile, i: int, reading: Reading) -> np.ndarray:
     column = file.table.column(i)
     if pa.types.is_floating(column.type):  # typed numbers, of Parquet
         if reading.kind in ("date", "time"):
-            must, got = f"be read as {reading}, as when the model was fitted", "numbers"
+            must, got = f"be readable as {reading}, as when the model was fitted", "numbers"
             raise file.wrong(f"Column {file.column(i)}", must, got)
         return np.asarray(column.to_numpy())
     coded = pc.dictionary_encode(as_array(known_cells(column)))
@@ -216,7 +219,7 @@ def read_numbers(file: TableFile, i: int, reading: Reading) -> np.ndarray:
     if bad.any():
         cell = cells[bad].iloc[0]
         row = pc.index(pc.utf8_trim_whitespace(column), cell).as_py()
-        must = f"be read as {reading}, as when the model was fitted"
+        must = f"be readable as {reading}, as when the model was fitted"
         raise file.wrong(f"A feature (column {file.column(i)})", must, shorten(cell), row=row)
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
     return np.append(values, np.nan)[codes]
