@@ -13,9 +13,10 @@ class Adam:
 
     `decayed` are the weights Θ of a term λ‖Θ‖² of the loss, whose gradient 2λΘ the kernel adds in
     the pass it makes anyway (`weight_decay` = 2λ); `others` have none. With torch's own `step` an
-    epoch costs 1.26 times as much on Texas without features and 1.19 times with them, with λ‖Θ‖²
-    left to autograd 1.26 times on Squirrel without features; on large graphs neither matters. The
-    weights must stay where they are.
+    epoch costs 1.35 times as much on Texas without features and 1.3 times with them; with λ‖Θ‖²
+    left to autograd, too, 1.45 and 1.48 times, and 1.32 times on Squirrel without features
+    (`benchmarks/epoch.py`); with a Chebyshev prior neither matters. The weights must stay where
+    they are.
     """
 
     def __init__(
