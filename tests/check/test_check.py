@@ -33,7 +33,7 @@ def test_worst_first():
 def test_only_problems_and_risks_count():
     def report(*kinds):
         findings = tuple(Finding(kind, "code", "", "", "") for kind in kinds)
-        return CheckReport(1, 0, 0, 0, 0, findings, Homophily(*4 * [np.nan]), None, None)
+        return CheckReport(1, 0, 0, 0, 0, 0, findings, Homophily(*4 * [np.nan]), None, None)
 
     assert report().clean
     assert report("note").clean

@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cpgnn import Settings
-
 
 def test_clean_files(cpgnn, files):
     command = ("check", "edges.csv", "--labels", "labels.csv", "--features", "features.csv")
@@ -47,15 +45,13 @@ def test_findings_and_their_exit_code(cpgnn, files):
 
 
 def test_the_comparison_is_printed(cpgnn, files, monkeypatch):
-    few = Settings(pretrain_epochs=5, epochs=5)
-    monkeypatch.setattr("cpgnn.check.compare.SHORT", few)
     monkeypatch.setattr("cpgnn.check.compare.REPEATS", 1)
     pd.DataFrame({"id": [f"{i:03d}" for i in range(80)], "label": ["buyer", "seller"] * 40}).to_csv(
         "labels.csv", index=False
     )
     done = cpgnn("check", "edges.csv", "--labels", "labels.csv", "--features", "features.csv")
     assert done.code == 0, done.out
-    assert "accuracy without the graph (MLP)" in done.out
+    assert "accuracy without the graph (the same model without edges)" in done.out
     assert "95 % interval" in done.out
     assert "p = " in done.out
     files = ("edges.csv", "--labels", "labels.csv", "--features", "features.csv")
@@ -115,7 +111,7 @@ def test_homophily_by_edges_and_by_weight(cpgnn, files):
     (files / "e.csv").write_text("source,target,weight\na,b,3\nb,c,3\nc,d,2\n")
     (files / "l.csv").write_text("id,label\na,x\nb,x\nc,x\nd,y\n")
     done = cpgnn("check", "e.csv", "--labels", "l.csv", "--no-compare")
-    (row,) = (line for line in done.out.splitlines() if "edge homophily" in line)
+    (row,) = (line for line in done.out.splitlines() if "homophily ratio h" in line)
     assert row.split()[-2:] == ["0.667", "0.750"]
     assert "by edges" in done.out
     assert "by weight" in done.out

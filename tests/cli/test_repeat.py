@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from cpgnn import load_run
+
 WORDS = ["--labels", "labels.csv", "--features", "features.csv", "--prior", "mlp", "--layers", 1]
 
 
@@ -36,6 +38,24 @@ def test_a_repeated_run_is_the_same_to_the_byte(cpgnn, first, config):
     one, two = contents(first), contents(first.parent.parent / "b/run")
     assert len(one) > 10
     assert one == two
+
+
+def test_a_repeated_blend_differs_by_its_clock_alone(cpgnn, files):
+    words = ["--labels", "labels.csv", "--features", "features.csv", "--fast"]
+    assert cpgnn("fit", "edges.csv", *words, "--out", "a/run").code == 0
+    assert cpgnn("fit", "--config", "a/run", "--out", "b/run").code == 0
+    one, two = contents(files / "a/run"), contents(files / "b/run")
+    assert {"seconds.json", "metrics.json", "manifest.json"} <= one.keys()
+    differ = {name for name in one.keys() | two.keys() if one.get(name) != two.get(name)}
+    assert differ <= {"seconds.json", "report.html"}
+    trials = load_run(files / "a/run").trials
+    assert json.loads(one["seconds.json"])["trials"] == trials["cpu_seconds"].tolist()
+    (files / "a/run/seconds.json").write_text('{"trials": [1.0]}')
+    done = cpgnn("report", "a/run")
+    assert done.code == 2
+    assert "seconds.json" in done.err
+    (files / "a/run/seconds.json").unlink()
+    assert cpgnn("report", "a/run").code == 0
 
 
 def test_options_given_win(cpgnn, first):

@@ -31,7 +31,7 @@ def blind(low: float, high: float) -> WithoutGraph:
     [
         (right(90), blind(0.1, 0.3), "good", "The graph helps."),
         (right(90), blind(-0.02, 0.05), "unclear", "no clear difference"),
-        (right(90), blind(-0.08, -0.02), "bad", "does harm"),
+        (right(90), blind(-0.08, -0.02), "bad", "The graph hurts"),
         (right(90), None, "good", "Better than always predicting the largest class."),
         (right(60), blind(0.1, 0.3), "bad", "Do not rely on these classes"),
         (right(4, 4, 2), blind(0.5, 1.0), "unclear", "Too few nodes to tell: 4 held-out nodes"),

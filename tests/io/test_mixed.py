@@ -84,6 +84,19 @@ def test_the_most_frequent_values_are_kept(put, monkeypatch):
     assert "3 different values of column 'x' the 2 most frequent" in "\n".join(graph.notices)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_column_that_counts_the_rows_is_no_feature(put, first):
+    """Whatever it is called, and wherever it stands."""
+    rows = [f"a{i},{9 * i % 7},{i + first}" for i in range(30)]
+    table = put("f.csv", "\n".join(["konto,umsatz,lfd. nr.", *rows, ""]))
+    edges = put("e.csv", "source,target\n" + "".join(f"a{i},a{i + 1}\n" for i in range(29)))
+    loaded = read_graph(edges, features=table)
+    assert loaded.graph.feature_names == ("umsatz",)
+    assert any("'lfd. nr.' only counts the rows" in notice for notice in loaded.graph.notices)
+    asked = read_graph(edges, features=table, feature=["lfd. nr."]).graph
+    assert asked.feature_names == ("lfd. nr.",)
+
+
 def test_a_word_among_numbers_is_a_slip(put):
     files = {"edges": put("e.csv", EDGES), "features": put("f.csv", TABLE.replace(",4,", ",old,"))}
     with pytest.raises(InputError, match=r"line 4: .*'age'.*Got 'old'.*one_hot=True"):

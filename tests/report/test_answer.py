@@ -17,7 +17,7 @@ NAMES = ["fraud", "fine"]
 
 def run(test: Evaluation | None, blind: WithoutGraph | None = None, flag=None, layers: int = 1):
     """What `answer` reads of a run."""
-    classifier = SimpleNamespace(num_layers_=layers)
+    classifier = SimpleNamespace(num_layers_=layers, evidence_={})
     verdict = judge(test, blind, flag)
     return SimpleNamespace(
         evaluation=test, without_graph=blind, flag=flag, classifier=classifier, verdict=verdict
@@ -64,7 +64,7 @@ def test_a_rare_class_stands_first_by_its_ranking():
     assert "average precision for “fraud”" in made.score_is
     captions = [caption for caption, _ in made.tables]
     assert captions[0].startswith("Average precision for “fraud”")
-    assert "Recall from probability 0.25 on" in captions
+    assert "Recall at a threshold of 0.25" in captions
     assert made.more_tables[-1][0].startswith("Right classes")
     first = dict(made.tables)[captions[0]]
     assert [row.name for row in first] == ["this model", "without the graph", "a random order"]

@@ -60,8 +60,8 @@ def test_where_flags_and_classes_differ_it_says_which_to_use(balanced, tmp_path)
     flagged, called = columns(balanced)
     assert called.sum() > flagged.sum() > 0
     sentence = balanced.flagged_or_called()[0]
-    assert f"use the column flagged, not the column class: {flagged.sum():,} node" in sentence
-    assert f"while for {called.sum():,} “c1” is the most probable class" in sentence
+    assert f"not the column class: of all 600 nodes, {flagged.sum():,} are flagged" in sentence
+    assert f"while “c1” is the most probable class of {called.sum():,}." in sentence
     assert "With class_weight='balanced', every class counts as if" in sentence
     assert sentence in balanced.verdict.reasons
     assert "With --class-weight balanced, every class" in in_words(sentence)

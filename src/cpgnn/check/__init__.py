@@ -87,6 +87,8 @@ class CheckReport:
     classes: int
     labelled: int
     features: int
+    labelled_edges: int
+    """Edges that join two labelled nodes: what homophily is counted on."""
     findings: tuple[Finding, ...]
     homophily: Homophily
     """Of the number of edges."""
@@ -116,6 +118,7 @@ class CheckReport:
                 "classes": self.classes,
                 "labelled": self.labelled,
                 "features": self.features,
+                "labelled_edges": self.labelled_edges,
             },
             "findings": [finding.to_dict() for finding in self.findings],
             "homophily": self.homophily.to_dict(),
@@ -190,12 +193,14 @@ def check(
         outcome = with_and_without(
             graph, usable, positive=target, graph_speaks=speaks, seed=seed, begin=begin
         )
+    known = np.flatnonzero(graph.labels >= 0)
     return CheckReport(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
         classes=graph.num_classes,
-        labelled=int((graph.labels >= 0).sum()),
+        labelled=len(known),
         features=graph.num_features or 0,
+        labelled_edges=graph.adjacency[known][:, known].nnz // 2,
         findings=worst_first([*found, *find(graph, split, rows=rows, seed=seed)]),
         homophily=Homophily.of(graph, by_weight=False),
         homophily_by_weight=Homophily.of(graph) if graph.is_weighted else None,

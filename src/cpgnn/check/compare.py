@@ -1,27 +1,22 @@
-"""Does the graph help? What `fit` would try, briefly, beside a model without the graph."""
+"""Does the graph help? What `fit` would fit, briefly, with the edges and without them."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
+import scipy.sparse as sp
 
 from cpgnn.check.columns import dealt
+from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.arrays import labels_of, num_stored
-from cpgnn.engine.loop import Begin, Observer, expect
-from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.errors import BeliefOverflowError, NumericalNotice, advise
-from cpgnn.evaluation.metrics import Scored, evaluate, rank_scores
-from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
+from cpgnn.engine.loop import Begin, expect
+from cpgnn.engine.mixed import Mixed
+from cpgnn.evaluation.metrics import Scored, evaluate
+from cpgnn.evaluation.without_graph import WithoutGraph, without_edges
 from cpgnn.graph import Graph
-from cpgnn.model import CPGNN, Architecture
-from cpgnn.selection.auto import MAX_LINK_NODES, candidates
-from cpgnn.settings import Settings
 from cpgnn.splits import Split, stratified_split
-from cpgnn.training import train
 
 FOLDS = 3
 FEW, REPEATS = 200, 3
@@ -29,16 +24,13 @@ FEW, REPEATS = 200, 3
 LEAST_LABELS, LEAST_POSITIVES = 30, 6
 MOST_LABELS = 6000
 """More labelled nodes than this are not needed to tell whether the graph helps."""
-MOST_FIELD, MOST_VALUES = 200_000, 2_000_000
-"""Edges of the labelled nodes, and feature values of them and their neighbours, that training may
-touch: seconds. Labels are left out until it does, and so are nodes with a tenth of the edges."""
-MOST_EDGES = 20_000
-"""In a larger graph, the Chebyshev prior is not tried and folds are dealt once."""
+MOST_EDGES, MOST_VALUES = 100_000, 2_000_000
+"""A graph with more edges or feature values than this is cut down to labelled nodes and their
+neighbours. Labels are left out until that part is as small."""
 MARGIN = 0.01
-"""A difference must be surely larger than this where nothing else shows that the graph speaks. On
-random edges CPGNN may come out a little ahead, since it trains its prior in another way: that is
-not the graph's merit."""
-SHORT = Settings(pretrain_epochs=100, epochs=200, patience=100)
+"""A difference must be surely larger than this where nothing else shows that the graph speaks: the
+interval does not know how much another training would change."""
+SAME_WITHOUT, LARGEST_CLASS = "the same model without edges", "the largest class"
 
 
 @dataclass(frozen=True)
@@ -46,15 +38,13 @@ class Comparison:
     """Scores with and without the graph on nodes that neither model has seen."""
 
     without: str
-    """What stands for "without the graph": "MLP" or "largest class"."""
+    """What stands for "without the graph"."""
     score_without: Scored
     score_with: Scored
     difference: Scored
     """With minus without, on the same nodes."""
     nodes: int
     """How many that is."""
-    model: str
-    """What was chosen most often with the graph."""
     graph_speaks: bool = False
     """Whether the test of independence says that the graph tells something about the classes."""
     repeats: int = 1
@@ -82,7 +72,6 @@ class Comparison:
         key = self.score.replace(" ", "_")
         return {
             "without": self.without,
-            "with": self.model,
             f"{key}_without": self.score_without.as_dict(),
             f"{key}_with": self.score_with.as_dict(),
             **({"positive": self.positive, "chance": self.chance} if ranked else {}),
@@ -109,17 +98,13 @@ def compare(
     seed: int = 0,
     begin: Begin | None = None,
 ) -> Comparison | str:
-    """What `fit` would try against an MLP on the same features; without features, against the
-    largest class. Judged by accuracy, or by the average precision of the class `positive`.
+    """The default model, fitted in haste, against the same without edges; without features, against
+    the largest class. Judged by accuracy, or by the average precision of the class `positive`.
 
     `labelled` are the nodes whose labels may be looked at. They are dealt into three parts of equal
-    mix; each part is predicted by models trained and validated on the other two. For each part, the
-    prior and layers are those that predict the other two parts best. Training is short and touches
-    only the neighbourhood of the labels. Returns the reason, in words, where there is nothing to
-    compare.
+    mix; each part is predicted by models that learned from the other two. Returns the reason, in
+    words, where there is nothing to compare.
     """
-    if graph.features is None and graph.num_nodes > MAX_LINK_NODES:
-        return f"without features, a model with more than {MAX_LINK_NODES:,} nodes takes too long"
     rng = np.random.default_rng(seed)
     nodes = _affordable(graph, rng.permutation(labelled)[:MOST_LABELS])
     y = graph.labels[nodes]
@@ -135,39 +120,23 @@ def compare(
     if positive is not None and (y == positive).sum() < LEAST_POSITIVES:
         name = graph.class_names[positive]
         return f"it needs at least {LEAST_POSITIVES} labels of the class {str(name)!r}"
-    settings = SHORT
-    if positive is not None:
-        settings = SHORT.but(select_by="average_precision", positive=positive)
-    scaled = FeatureScaler.fit(graph)(graph)
-    repeats = REPEATS if len(nodes) < FEW and graph.num_edges <= MOST_EDGES else 1
-    folds = np.stack([dealt(y, FOLDS, rng) for _ in range(repeats)])
-    entries = _entries(scaled, _split(graph, nodes, seed))
-    c = graph.num_classes
-    P = np.full((len(entries), repeats, len(nodes), c), np.nan)
-    blind = np.empty((repeats, len(nodes), c))
-    expect(begin, repeats * FOLDS * (len(entries) + (graph.features is not None)))
-    for r, k in np.ndindex(repeats, FOLDS):
-        out = folds[r] == k
-        split = _split(graph, nodes[~out], seed + r)
-        for e, entry in enumerate(entries):
-            model = entry.build(scaled, seed=seed + r)
-            observe = begin(f"with the graph: {entry}", _budget()) if begin else None
-            P[e, r, out] = _probabilities(model, scaled, split, nodes[out], settings, seed, observe)
-        blind[r, out] = np.bincount(y[~out], minlength=c) / (~out).sum()
-        if graph.features is not None:
-            longer = settings.but(pretrain_epochs=_budget())  # as long as with the graph
-            observe = begin("without it", _budget()) if begin else None
-            everywhere = graph_blind_proba(scaled, split, longer, seed=seed + r, observe=observe)
-            blind[r, out] = everywhere[nodes[out]]
-    kept = np.flatnonzero(np.isfinite(P).all(axis=(1, 2, 3)))
-    if not len(kept):
-        return advise("training with the graph overflowed; try to fit with {}", normalization="sym")
-    P = P[kept]
-    chosen = np.empty((repeats, len(nodes)), dtype=np.int64)
-    for r, k in np.ndindex(repeats, FOLDS):
-        out = folds[r] == k
-        chosen[r, out] = np.argmax([_score(p[:, ~out], y[~out], positive) for p in P])
-    ours = np.take_along_axis(P, chosen[None, :, :, None], axis=0)[0]
+    part, nodes = _around(graph, nodes)
+    alone = None if part.features is None else without_edges(part)
+    repeats = REPEATS if len(nodes) < FEW else 1
+    ours = np.empty((repeats, len(nodes), graph.num_classes))
+    blind = np.empty_like(ours)
+    expect(begin, repeats * FOLDS)
+    for r in range(repeats):
+        folds = dealt(y, FOLDS, rng)
+        for k in range(FOLDS):
+            if begin is not None:
+                begin("with and without the graph", 1)
+            out = folds == k
+            split = _split(part, nodes[~out], seed + r)
+            ours[r, out] = _probabilities(part, split, positive, seed + r)[nodes[out]]
+            blind[r, out] = np.bincount(y[~out], minlength=graph.num_classes) / (~out).sum()
+            if alone is not None:
+                blind[r, out] = _probabilities(alone, split, positive, seed + r)[nodes[out]]
     names = [str(name) for name in graph.class_names]
     test = evaluate(ours, y, names, positive=positive)
     other = WithoutGraph.of(blind, ours, y, positive=positive)
@@ -175,10 +144,9 @@ def compare(
     if other.average_precision and test.average_precision and other.average_precision_gain:
         scores = other.average_precision, test.average_precision, other.average_precision_gain
     return Comparison(
-        "largest class" if graph.features is None else "MLP",
+        LARGEST_CLASS if alone is None else SAME_WITHOUT,
         *scores,
         nodes=len(nodes),
-        model=str(entries[kept[np.bincount(chosen.ravel()).argmax()]]),
         graph_speaks=graph_speaks,
         repeats=repeats,
         positive=test.positive,
@@ -186,59 +154,65 @@ def compare(
     )
 
 
-def _score(P: np.ndarray, y: np.ndarray, positive: int | None) -> float:
-    """Of predictions [r, m, c]."""
-    if positive is None:
-        return float((P.argmax(axis=2) == y).mean())
-    return float(rank_scores(P[:, :, positive], y == positive)["average_precision"].value)
+def _probabilities(graph: Graph, split: Split, positive: int | None, seed: int) -> np.ndarray:
+    """Of all nodes [n, c], by the default model."""
+    model = CPGNNClassifier(budget="fast", seed=seed)
+    if positive is not None:
+        name = graph.class_names[positive]
+        model.set_params(select_by="average_precision", positive=name)
+    return model.fit(graph, split=split).prediction().probabilities
 
 
 def _affordable(graph: Graph, nodes: np.ndarray) -> np.ndarray:
-    """As many of these nodes, in their order, as training can afford."""
+    """As many of these nodes, in their order, as training can afford; none with a tenth of all."""
+    if _small(graph):
+        return np.sort(nodes)
     degrees = np.diff(graph.adjacency.indptr)
-    nodes = nodes[degrees[nodes] <= MOST_FIELD // 10]
+    nodes = nodes[degrees[nodes] <= MOST_EDGES // 10]
     reach = np.cumsum(degrees[nodes] + 1)
-    values = num_stored(graph.features) / max(graph.num_nodes, 1) or 1
-    few = (reach <= MOST_FIELD) & (np.minimum(reach, graph.num_nodes) * values <= MOST_VALUES)
+    few = (reach <= MOST_EDGES) & (
+        np.minimum(reach, graph.num_nodes) * _values(graph) <= MOST_VALUES
+    )
     return np.sort(nodes[few])
 
 
-def _entries(graph: Graph, split: Split) -> list[Architecture]:
-    """What `fit` would try, but for dropout and what takes long in a large graph."""
-    return [
-        entry
-        for entry in candidates(graph, split, Architecture())
-        if entry.dropout == 0
-        and (entry.prior != "cheby" or graph.num_edges <= MOST_EDGES)
-        and (entry.num_layers == 1 or graph.num_edges <= MOST_FIELD)
-    ]
+def _small(graph: Graph) -> bool:
+    return graph.num_edges <= MOST_EDGES and graph.num_nodes * _values(graph) <= MOST_VALUES
+
+
+def _values(graph: Graph) -> float:
+    """Feature values of a node, on average."""
+    return num_stored(graph.features) / max(graph.num_nodes, 1) or 1
+
+
+def _around(graph: Graph, nodes: np.ndarray) -> tuple[Graph, np.ndarray]:
+    """Of a large graph, these nodes, their neighbours and the edges between; and where they are."""
+    if _small(graph):
+        return graph, nodes
+    near = np.unique(np.concatenate([nodes, graph.adjacency[nodes].indices]))
+    chosen = np.isin(near, nodes)
+
+    def part(matrix: sp.csr_array) -> sp.csr_array:
+        M = matrix[near][:, near].tocoo()
+        kept = chosen[M.row] | chosen[M.col]
+        where = (M.row[kept].astype(np.int32), M.col[kept].astype(np.int32))
+        return sp.csr_array((M.data[kept], where), shape=M.shape)
+
+    X, kinds, mixed = graph.features, graph.kinds, graph.mixed
+    made = replace(
+        graph,
+        adjacency=part(graph.adjacency),
+        features=None if X is None else X[near],
+        labels=graph.labels[near],
+        node_ids=graph.node_ids[near],
+        self_loops=graph.self_loops[:0],
+        notices=(),
+        edge_types=tuple(replace(kind, matrix=part(kind.matrix)) for kind in graph.edge_types),
+        kinds=None if kinds is None else replace(kinds, codes=kinds.codes[near]),
+        mixed=None if mixed is None else Mixed(mixed.gaps[near], mixed.categories),
+    )
+    return made, np.searchsorted(near, nodes)
 
 
 def _split(graph: Graph, nodes: np.ndarray, seed: int) -> Split:
     return stratified_split(labels_of(graph.labels, nodes), validation=0.2, seed=seed)
-
-
-def _probabilities(
-    model: CPGNN,
-    graph: Graph,
-    split: Split,
-    nodes: np.ndarray,
-    settings: Settings,
-    seed: int,
-    observe: Observer | None,
-) -> np.ndarray:
-    """[m, c] for these nodes; NaN where beliefs overflowed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumericalNotice)
-        try:
-            record = train(model, graph, split, settings, seed=seed, observe=observe)
-        except BeliefOverflowError:
-            return np.full((len(nodes), graph.num_classes), np.nan)
-    model.num_layers = record.num_layers
-    with torch.no_grad():
-        logits = model(model.view(graph).of(nodes))
-    return torch.softmax(logits.double(), dim=1).cpu().numpy()
-
-
-def _budget() -> int:
-    return SHORT.pretrain_epochs + SHORT.epochs

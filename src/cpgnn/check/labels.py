@@ -57,11 +57,11 @@ def rare_positive(graph: Graph, positive: str | None) -> tuple[int | None, list[
         f"Accuracy says nothing about {names[target]!r}",
         f"{percent(share)} of the labelled nodes have this class: never predicting it is right for "
         f"{percent(1 - share)} of them. It is judged by average precision instead, which is "
-        f"{share:.3f} for a random order.",
+        f"{percent(share)} for a random order.",
         advise(
-            "Use {} to rank nodes by its probability, and {} to choose the epoch.",
+            "Use {}: nodes are then ranked by its probability, and the model is chosen by average "
+            "precision.",
             positive=names[target],
-            select_by="average_precision",
         ),
         int(sizes[target]),
         named(graph, graph.labels == target),

@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from cpgnn.check.finding import Finding, named
 from cpgnn.engine.text import count
+from cpgnn.errors import advise
 from cpgnn.graph import Graph
 
 LARGE = 10
@@ -42,7 +43,7 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
         )
     mutual = np.isin(ends[:, 1] * n + ends[:, 0], directed, assume_unique=True)
     one_way = int((~mutual).sum())
-    if 0 < one_way < len(directed):
+    if 0 < one_way < len(directed) and not any(kind.directed for kind in graph.edge_types):
         both = (len(directed) - one_way) // 2
         mostly_both = both > one_way
         odd = ends[~mutual if mostly_both else mutual]
@@ -55,8 +56,7 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
             "If every edge was meant to be listed twice, add the missing rows, or list every edge "
             "once."
             if mostly_both
-            else "Nothing. If directions matter, put them into features (the number of incoming "
-            "and outgoing edges, say).",
+            else advise("Nothing, unless directions matter: then use {}.", directed=True),
             one_way,
             named(graph, odd[0]),
         )

@@ -77,6 +77,7 @@ def explain(
     graph = replace(fitted.graph, node_ids=fitted.graph.node_ids.astype(str))
     with waiting("explaining"):
         made = explained(fitted.classifier, graph, ids, features=features)
+        made = made.as_written(fitted.written)
     if picture:
         draw_explanation(made, picture, top)
     if neighbourhood:

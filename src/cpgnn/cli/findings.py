@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -11,6 +10,7 @@ from rich.text import Text
 from cpgnn.check import CheckReport, Finding
 from cpgnn.check.finding import SEVERITIES
 from cpgnn.cli.printing import console, in_words, show, table
+from cpgnn.engine.formatting import percent, ratio
 from cpgnn.engine.records import json_text
 from cpgnn.engine.text import count
 
@@ -53,16 +53,12 @@ def _print(to: Console, finding: Finding) -> None:
         to.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
 
 
-def _value(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.3f}"
-
-
 def _relations(report: CheckReport) -> Table:
     heads = ("relation", "labelled pairs", "within a class", "what it tells", "")
     made = table(*heads, title="What does each relation tell?")
     said = {True: "helps", False: "no more than chance", None: "too few to say"}
     for one in report.relations:
-        values = (_value(one.within), _value(one.informativeness))
+        values = (ratio(one.within), ratio(one.informativeness))
         made.add_row(one.name, f"{one.edges:,}", *values, said[one.tells])
     return made
 
@@ -73,22 +69,22 @@ def _print_worth(to: Console, report: CheckReport) -> None:
     heads = ("", "by edges", "by weight") if weighted else ("", "")
     made = table(*heads, title="Does the graph help?")
     made.show_header = weighted
+    made.add_row("edges that join two labelled nodes", f"{report.labelled_edges:,}")
     for name, key in (
-        ("edges within a class (edge homophily)", "edge_homophily"),
+        ("edges within a class (homophily ratio h)", "edge_homophily"),
         ("neighbours of a node's class (node homophily)", "node_homophily"),
         ("the same beyond chance (adjusted homophily)", "adjusted_homophily"),
         ("what a neighbour's class tells (label informativeness)", "label_informativeness"),
     ):
-        made.add_row(name, *(_value(getattr(like, key)) for like in both))
-    rows = []
+        made.add_row(name, *(ratio(getattr(like, key)) for like in both))
     if found is not None:
         of = found.score + (f" of {found.positive!r}" if found.positive else "")
         if found.chance is not None:
-            rows.append((f"{of} by chance", found.chance))
-        rows.append((f"{of} without the graph ({found.without})", found.score_without.value))
-        rows.append((f"{of} with the graph (CPGNN, {found.model})", found.score_with.value))
-    for name, value in rows:
-        made.add_row(name, _value(value))
+            made.add_row(f"{of} by chance", percent(found.chance))
+        made.add_row(
+            f"{of} without the graph ({found.without})", percent(found.score_without.value)
+        )
+        made.add_row(f"{of} with the graph", percent(found.score_with.value))
     show(to, made)
     if report.relations:
         show(to, _relations(report))
@@ -103,5 +99,3 @@ def _print_worth(to: Console, report: CheckReport) -> None:
         f"interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f} ({n}, "
         f"each held out {found.held_out}; models trained briefly)."
     )
-    if found.without != "MLP":
-        to.print("Without features, an MLP cannot learn, so the largest class takes its place.")

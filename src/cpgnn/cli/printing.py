@@ -16,10 +16,8 @@ from rich.text import Text
 
 from cpgnn.check.facts import Stats
 from cpgnn.compatibility import compatibility_error
-from cpgnn.engine.formatting import between, matrix_title, percent, ratio
-from cpgnn.engine.text import count
+from cpgnn.engine.formatting import between, matrix_title, percent, ratio, what_decides
 from cpgnn.errors import Message, tidy
-from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.evaluation.metrics import Evaluation, Scored
 from cpgnn.evaluation.thresholds import Flag
@@ -111,7 +109,7 @@ def print_run(run: Run, out: Path) -> None:
         show(to, _scores(run.evaluation, run.without_graph))
         show(to, _per_class(run.evaluation))
     if run.calibration is not None:
-        to.print(_calibration_line(run.calibration))
+        to.print(str(run.calibration))
     if run.flag is not None:
         print_flag(to, run.flag)
     if run.sets is not None:
@@ -143,6 +141,9 @@ def print_edge_frequency(
         )
         title = f"{title}, {percent(made.confidence, 0)} interval"
         show(to, table("", *names, title=title, rows=rows))
+    if not any(made.evidence):
+        to.print("No edge joins two labelled nodes: this is what the predictions say, no more.")
+        return
     if made.method == "beliefs":
         to.print("From predicted probabilities alone: no validation node says how good they are.")
     elif made.optimistic:
@@ -156,26 +157,16 @@ def _with_interval(share: float, low: float, high: float) -> str:
     return f"{percent(share, 0)} ({'?' if np.isnan(low) else between(low, high, 0)})"
 
 
-def _calibration_line(made: Calibration) -> str:
-    off = f"Probabilities are off by {percent(made.after.error)} on average"
-    if made.num_nodes == 0:
-        return f"{off}; not calibrated."
-    return (
-        f"{off} ({percent(made.before.error)} before calibration; T = {made.temperature:.3g} from "
-        f"{count(made.num_nodes, 'labelled node')})."
-    )
-
-
 def print_flag(to: Console, flag: Flag) -> None:
     scores = ((f"{name} on held-out nodes", of) for name, of in (flag.test or {}).items())
     show(to, score_table(_flag_line(flag), scores))
 
 
 def _flag_line(flag: Flag) -> str:
-    line = f"Flagged as {flag.class_name} from probability {flag.value:.3g} on"
+    line = f"Flagged as {flag.class_name} at a probability of {flag.value:.3g} or more"
     if flag.chosen is None:
         return line
-    line += f": {flag.chosen.goal} on the validation nodes ({flag.chosen.positives:,} positive)"
+    line += f": {flag.chosen.goal} on labels it had not seen ({flag.chosen.positives:,} positive)"
     return line if flag.chosen.reached else f"{line}, which no threshold reached; the closest"
 
 
@@ -198,9 +189,7 @@ def _model_line(run: Run) -> str:
     classifier = run.classifier
     line = classifier.name
     if classifier.evidence_:
-        shares = classifier.evidence_.items()
-        told = ", ".join(f"{name} {percent(share, 0)}" for name, share in shares)
-        line += f"; evidence: {told}"
+        line += f"; what decides: {what_decides(classifier.evidence_)}"
     if classifier.num_layers_ == 0:
         line += "; its prior alone was best on the validation nodes, so no propagation is used"
     if classifier.self_trained_:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
+from cpgnn.engine.formatting import percent
 from cpgnn.engine.records import plain
 from cpgnn.errors import check_count
 
@@ -125,6 +126,18 @@ class Calibration:
     ) -> Calibration:
         before, after = (reliability(softmax(logits, T), labels) for T in (1.0, temperature))
         return cls(temperature, num_nodes, before, after)
+
+    def __str__(self) -> str:
+        n = int(self.after.count.sum())
+        if n < LEAST:
+            return f"Too few held-out nodes ({n}) to tell how far the probabilities are off."
+        off = f"Probabilities are off by {percent(self.after.error)} on average"
+        if self.num_nodes == 0:
+            return f"{off} ({n:,} held-out nodes); they were not calibrated."
+        return (
+            f"{off} ({n:,} held-out nodes); before they were calibrated, by "
+            f"{percent(self.before.error)}."
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -1,7 +1,8 @@
 """A threshold for a rare class: above which probability is a node called positive?
 
 The most probable class is the wrong rule where 1 % is fraud: at 0.4 a node may be well worth a
-look. The threshold is chosen on validation nodes; what it is worth is measured on test nodes.
+look. The threshold is chosen on labels that the model had not seen; what it is worth is measured on
+test nodes.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ class Threshold:
     value: float
     goal: str
     reached: bool
-    """Whether the validation nodes meet the goal anywhere; if not, the closest threshold."""
+    """Whether those nodes meet the goal anywhere; if not, the closest threshold."""
     precision: float
     recall: float
-    """On the validation nodes that chose it: not what to expect on others."""
+    """On the nodes that chose it: not what to expect on others."""
     positives: int
     """Positive nodes among those."""
 
@@ -136,10 +137,20 @@ def check_flaggable(graph: Graph, split: Split, target: int | None) -> None:
 
 
 def choose_flag(
-    probability: np.ndarray, positive: np.ndarray, split: Split, class_name: str, goal: Goal
+    probability: np.ndarray,
+    positive: np.ndarray,
+    split: Split,
+    class_name: str,
+    goal: Goal,
+    honest: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Flag:
-    """The threshold that the validation nodes choose, and what it is worth on the test nodes."""
-    chosen = choose_threshold(probability[split.val], positive[split.val], goal)
+    """The threshold that suits labels not seen best, and what it is worth on the test nodes.
+
+    honest: nodes, and their probabilities by models that had not seen their labels; without them,
+    the validation nodes.
+    """
+    nodes, p = honest or (split.val, probability[split.val])
+    chosen = choose_threshold(p, positive[nodes], goal)
     test = None
     if len(split.test):
         test = threshold_scores(chosen.value, probability[split.test], positive[split.test])

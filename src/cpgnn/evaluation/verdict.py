@@ -105,7 +105,7 @@ def _graph(what: str, between: str, gain: Scored, more: tuple[str, ...]) -> Verd
         return Verdict("good", f"The graph helps{what}.", (between, *more))
     if gain.high < 0:
         advice = "The features alone are the better model here."
-        return Verdict("bad", "The graph does harm.", (between, advice, *more))
+        return Verdict("bad", "The graph hurts.", (between, advice, *more))
     headline = "The graph makes no clear difference."
     if what:
         headline = f"It is not clear whether the graph helps{what}."

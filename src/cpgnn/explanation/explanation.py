@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -123,6 +123,12 @@ class Explanation:
     def in_favour_of(self, target: int) -> Explanation:
         """What speaks for this class (an index), whether or not it is the most probable one."""
         return replace(self, favoured=target)
+
+    def as_written(self, columns: Mapping[str, str]) -> Explanation:
+        """With the values of these columns as dates, times and so on: see `Features.written`."""
+        if self.features is None or not columns:
+            return self
+        return replace(self, features=replace(self.features, written=columns))
 
     def of(self, i: int) -> slice:
         """Rows of the arrays over neighbours that belong to the i-th node."""

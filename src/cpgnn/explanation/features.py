@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -58,6 +58,8 @@ class Features:
     """Values are counts of words, say: most are 0."""
     top: int
     """How many columns of a node were asked for."""
+    written: Mapping[str, str] = field(default_factory=dict)
+    """Columns that were "date", "time", "yes/no" or "percent" before they became numbers."""
 
     def merged(self, i: int) -> list[Feature]:
         """Columns of the i-th node over all parts, in no order; without `start` and the rest."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 3
 """Groups of neighbours that get a sentence each; the others share one."""
+UNSEEN = 0.005
+"""What would be printed as ±0.00 is not told."""
 NEGLIGIBLE = 0.01
 """Echoes below this share of the margin are not worth a sentence."""
 
@@ -89,7 +91,7 @@ def _prior(of: Explanation, i: int, best: int) -> str:
     like, names = int(own.argmax()), of.class_names
     share = f" ({percent(own[like])})" if of.num_layers else ""
     text = f"By itself it looks like *{names[like]}*{share}"
-    if like != best:
+    if like != best == of.total[i].argmax():
         text += f": without its neighbours it would not be *{names[best]}*"
     told = f"{text}.{_PRIORS.get(of.prior_kind, '')}{_parts(of, i)}"
     return f"{told} {because(of, i, like == best)}".rstrip()
@@ -116,9 +118,15 @@ def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]
     size = np.bincount(like, minlength=c)
     weight = np.bincount(like, of.margin(of.contributions[rows], i), minlength=c)
     groups = sorted(np.flatnonzero(size), key=lambda group: -abs(weight[group]))
+    if count and np.abs(weight).max() < UNSEEN:
+        who = "Its only neighbour makes" if count == 1 else f"Its {count:,} neighbours make"
+        yield f"{who} no difference."
+        groups = []
     rather = f"*{of.class_names[best]}* rather than *{of.class_names[of.runner_up[i]]}*"
     for group in groups[:MOST_GROUPS]:
         n, total = int(size[group]), float(weight[group])
+        if abs(total) < UNSEEN:
+            continue
         they = "Together they speak" if n > 1 else "It speaks"
         yield (
             f"{_who(n, count)} like *{of.class_names[group]}*; {_edges(of, int(group), best)}. "
@@ -129,7 +137,7 @@ def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]
         n, total = int(size[rest].sum()), float(weight[rest].sum())
         verb = "speak" if n > 1 else "speaks"
         yield f"The other {n:,} {verb} {_side(total)} it ({signed(total)})."
-    if far:
+    if abs(far) >= UNSEEN:
         yield f"The nodes two hops away speak {_side(far)} {rather} ({signed(far)})."
 
 

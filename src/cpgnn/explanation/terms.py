@@ -64,7 +64,7 @@ def _own(of: Explanation, i: int) -> list[Term]:
     if of.features is not None:
         best = int(of.predicted[i])
         columns = [
-            Term(entry(feature, best, of.features.sparse), margin, "prior")
+            Term(entry(of.features, feature, best), margin, "prior")
             for feature, margin in weightiest(of, i)
         ]
         rest = float(of.margin(of.prior[i], i)) - sum(term.margin for term in columns)

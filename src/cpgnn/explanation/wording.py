@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpgnn.engine.formatting import shortened, signed
-from cpgnn.engine.formatting import whole_percent as percent
+from cpgnn.engine.formatting import percent, shortened, signed, whole_percent
 from cpgnn.explanation.pieces import AROUND, LABELS, NEIGHBOURS, OWN, PLACE, SHAPE, TOGETHER
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
-    from cpgnn.explanation.features import Feature
+    from cpgnn.explanation.features import Feature, Features
 
 MOST = 3
 """Columns in a sentence."""
 LEAST = 0.1
 """Columns that say less than this share of the weightiest are not worth a clause."""
+DAYS = 10**6
+"""Before and after 1970: what a calendar has room for."""
 SHAPES = {
     "degree": "its number of neighbours",
     "degree, mean of neighbours": "that of a neighbour, on average,",
@@ -55,15 +56,16 @@ def because(of: Explanation, i: int, agrees: bool = True) -> str:
     found = weightiest(of, i)[:MOST]
     if not found or not found[0][1]:
         return ""
-    assert of.features is not None
+    features = of.features
+    assert features is not None
     found = [pair for pair in found if abs(pair[1]) >= LEAST * abs(found[0][1])]
     best = int(of.predicted[i])
-    name, sparse = of.class_names[best], of.features.sparse
+    name = of.class_names[best]
 
     def told(sign: int) -> str:
         some = [(one, margin) for one, margin in found if sign * margin > 0]
         joined = [(one.column, margin) for one, margin in some if one.source == NEIGHBOURS]
-        texts = [_clause(o, best, name, sparse, m) for o, m in some if o.source != NEIGHBOURS]
+        texts = [_clause(features, o, best, m) for o, m in some if o.source != NEIGHBOURS]
         if joined:
             size = signed(sum(margin for _, margin in joined))
             who = _and([f"*{shortened(column)}*" for column, _ in joined])
@@ -83,18 +85,18 @@ def _and(texts: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
-def _clause(one: Feature, best: int, name: str, sparse: bool, margin: float) -> str:
+def _clause(of: Features, one: Feature, best: int, margin: float) -> str:
     """What the column is, what it typically is, and how much it says."""
-    usual, size = one.typical[best], signed(margin)
+    usual, size, name = one.typical[best], signed(margin), of.class_names[best]
     if one.column == TOGETHER:
         says = "say so " if one.source in PLURAL else "says so "
         return f"{WHOLE[one.source]} {says if margin > 0 else ''}({size})"
     column = f"*{shortened(one.column)}*"
-    if one.source == OWN and sparse and not np.isnan(one.value):
-        have = "" if np.isnan(usual) else f"{percent(usual)} of *{name}* have it; "
+    if one.source == OWN and of.sparse and not np.isnan(one.value):
+        have = "" if np.isnan(usual) else f"{whole_percent(usual)} of *{name}* have it; "
         return f"it {'has' if one.value else 'lacks'} {column} ({have}{size})"
-    value = "missing" if np.isnan(one.value) else _number(one.value)
-    typical = "" if np.isnan(usual) else f"typical of *{name}*: {_number(usual)}; "
+    value = "missing" if np.isnan(one.value) else _written(of, one, one.value)
+    typical = "" if np.isnan(usual) else f"typical of *{name}*: {_written(of, one, usual)}; "
     if one.source == SHAPE:
         return f"{SHAPES[one.column]} is {value} ({typical}{size})"
     around = " of its neighbours" if one.source == AROUND else ""
@@ -104,16 +106,28 @@ def _clause(one: Feature, best: int, name: str, sparse: bool, margin: float) -> 
     return f"{column}{around}{average} is {value} ({typical}{size})"
 
 
-def entry(one: Feature, best: int, sparse: bool) -> str:
+def entry(of: Features, one: Feature, best: int) -> str:
     """The same for a table: "own: refunds = 14 (typical: 12)"."""
     if one.column == TOGETHER:
         return WHOLE[one.source]
-    value = "" if np.isnan(one.value) else f" = {_number(one.value)}"
+    value = "" if np.isnan(one.value) else f" = {_written(of, one, one.value)}"
     usual = one.typical[best]
-    typical = "" if np.isnan(usual) else f" (typical: {_number(usual)})"
-    if typical and sparse and one.source == OWN:
-        typical = f" ({percent(usual)} have it)"
+    typical = "" if np.isnan(usual) else f" (typical: {_written(of, one, usual)})"
+    if typical and of.sparse and one.source == OWN:
+        typical = f" ({whole_percent(usual)} have it)"
     return f"{HEADS[one.source]}: {shortened(one.column)}{value}{typical}"
+
+
+def _written(of: Features, one: Feature, value: float) -> str:
+    """A value as its column was written: "2021-03-14", "14:35", "49.0 %", "yes"."""
+    kind = of.written.get(one.column) if one.source in (OWN, AROUND) else None
+    if kind == "date" and abs(value) < DAYS:
+        return str(np.datetime64(round(value), "D"))
+    if kind == "time":
+        return f"{int(value // 3600):02d}:{int(value // 60) % 60:02d}"
+    if kind == "yes/no" and value in (0, 1):
+        return "yes" if value else "no"
+    return percent(value) if kind == "percent" else _number(value)
 
 
 def _number(value: float) -> str:

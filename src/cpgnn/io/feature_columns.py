@@ -76,6 +76,13 @@ class FeatureColumns:
     def reading(self, i: int) -> Reading | None:
         return self.readings[i] if self.readings else None
 
+    @property
+    def written(self) -> dict[str, str]:
+        """What was a date, a time, yes or no, or a percentage before it became a number."""
+        found = zip(self.names or (), self.readings, strict=False)
+        kinds = {name: "percent" if r.percent else r.kind for name, r in found if r is not None}
+        return {name: kind for name, kind in kinds.items() if kind != "number"}
+
     def text_columns(self, header: Sequence[str] | None, typed: bool = False) -> set[int]:
         """The positions, ids counted, of what was text in the first file.
 

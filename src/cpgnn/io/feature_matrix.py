@@ -6,6 +6,7 @@ What was filled, and which columns are one category, is kept beside it (`Mixed`)
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -31,6 +32,8 @@ MOST_TEXT = 1000
 """Columns that are not plain numbers: each is read in a dozen ways, in milliseconds."""
 SPARSE_FROM = 64
 """From this many one-hot columns on the features are sparse."""
+LEAST_COUNTED = 20
+"""Fewer rows than this may be counted by chance."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +56,18 @@ def build_matrix(
     one_hot: bool,
     like: FeatureColumns | None,
     decimal: Decimal | None = None,
+    asked: Collection[str] = (),
 ) -> Built:
     """All columns but the first (the ids).
 
     With `like` they are those of an earlier file, by name, with its categories and its medians.
+    A column that only counts the rows is not used, unless it was `asked` for by name.
     """
     notices: list[str] = []
     problems = Problems()
     if like is None:
         places = list(range(1, file.table.num_columns))
-        columns = _found(file, one_hot, decimal, notices, problems)
+        columns = _found(file, one_hot, decimal, asked, notices, problems)
     else:
         (places, notices), columns = like.positions(file), like
     numeric: dict[int, np.ndarray] = {}
@@ -115,6 +120,7 @@ def _found(
     file: TableFile,
     one_hot: bool,
     decimal: Decimal | None,
+    asked: Collection[str],
     notices: list[str],
     problems: Problems,
 ) -> FeatureColumns:
@@ -130,12 +136,18 @@ def _found(
         )
     categories: list[tuple[str, ...] | None] = []
     readings: list[Reading | None] = []
+    counted = not asked and file.table.num_columns > 2
     for i, column in enumerate(file.table.columns[1:], start=1):
         values: tuple[str, ...] | None = None
         reading = None
         plain = _plain_numbers(column)
         if plain is not None and len(plain) and np.isnan(plain).all():
             notices.append(f"{file.path}: column {file.column(i)} is empty, so it is not used.")
+            values = ()
+        elif counted and plain is not None and _counts_rows(plain):
+            notices.append(
+                f"{file.path}: column {file.column(i)} only counts the rows, so it is not used."
+            )
             values = ()
         elif plain is None:
             values = ()
@@ -147,6 +159,13 @@ def _found(
     names = unique(file.header[1:] if file.header else None)
     dressed = tuple(readings) if any(readings) else ()
     return FeatureColumns(names, tuple(categories), readings=dressed)
+
+
+def _counts_rows(numbers: np.ndarray) -> bool:
+    """Whether a column is 0, 1, 2, … or 1, 2, 3, …, as spreadsheets number rows in any language."""
+    if len(numbers) < LEAST_COUNTED or numbers[0] not in (0, 1):
+        return False
+    return bool((numbers == np.arange(len(numbers)) + numbers[0]).all())
 
 
 def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> tuple[str, ...]:

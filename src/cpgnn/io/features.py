@@ -100,7 +100,7 @@ def read_features(
     with problems.noted():
         ids = distinct(file, file.table.column(0), "have features")
     with problems.noted():
-        built = build_matrix(file, impute, one_hot, like, chosen.decimal)
+        built = build_matrix(file, impute, one_hot, like, chosen.decimal, chosen.feature)
     problems.stop()
     used = [
         f"{path}: column {name!r} is used as a feature."

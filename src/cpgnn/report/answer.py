@@ -49,7 +49,8 @@ def answer(run: Run) -> Answer:
     test, more = run.evaluation, () if run.classifier.num_layers_ else (PRIOR_ALONE,)
     if test is None:
         return Answer(run.verdict, None, "", (), (), more)
-    rows = _beside(test.accuracy, run.without_graph.accuracy if run.without_graph else None)
+    blind = run.without_graph
+    rows = _beside(run, test.accuracy, blind.accuracy if blind else None)
     rows += (Row("always the largest class", test.majority),)
     right = (f"Right classes of {measured(test, short=True)}", rows)
     if not test.by_ranking or test.average_precision is None:
@@ -67,7 +68,7 @@ def _ranking(run: Run, test: Evaluation) -> tuple[tuple[str, tuple[Row, ...]], .
     if test.average_precision is None or test.roc_auc is None or test.chance is None:
         return ()
     blind, flag, name = run.without_graph, run.flag, quoted(test.positive)
-    rows = _beside(test.average_precision, blind.average_precision if blind else None)
+    rows = _beside(run, test.average_precision, blind.average_precision if blind else None)
     rows += (Row("a random order", test.chance),)
     tables = [(f"Average precision for {name}, of {measured(test, short=True)}", rows)]
     others = (blind and blind.precision_at) or {}
@@ -85,14 +86,15 @@ def _ranking(run: Run, test: Evaluation) -> tuple[tuple[str, tuple[Row, ...]], .
         without = (blind and blind.threshold) or {}
         for kind in ("recall", "precision"):
             if flag.test[kind].n:
-                caption = f"{kind.capitalize()} from probability {flag.value:.3g} on"
-                tables.append((caption, _beside(flag.test[kind], without.get(kind))))
+                caption = f"{kind.capitalize()} at a threshold of {flag.value:.3g}"
+                tables.append((caption, _beside(run, flag.test[kind], without.get(kind))))
     tables.append((f"ROC-AUC for {name}", (Row("this model", test.roc_auc, True),)))
     return tuple(tables)
 
 
-def _beside(ours: Scored, blind: Scored | None) -> tuple[Row, ...]:
+def _beside(run: Run, ours: Scored, blind: Scored | None) -> tuple[Row, ...]:
     rows = (Row("this model", ours, True),)
     if blind is None or np.isnan(blind.value):
         return rows
-    return (*rows, Row("without the graph", blind, note="an MLP on the features"))
+    note = "the same model without edges" if run.classifier.evidence_ else "an MLP on the features"
+    return (*rows, Row("without the graph", blind, note=note))

@@ -10,7 +10,7 @@ import numpy as np
 import cpgnn
 from cpgnn.check import Finding, find
 from cpgnn.check.finding import worst_first
-from cpgnn.engine.formatting import matrix_title, percent, ratio
+from cpgnn.engine.formatting import matrix_title, percent, ratio, what_decides
 from cpgnn.engine.text import count
 from cpgnn.evaluation.calibration import LEAST, Calibration, Reliability
 from cpgnn.evaluation.verdict import measured
@@ -163,9 +163,7 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
         "to choose the model": f"{len(split.val):,}",
         "held out": f"{len(split.test):,}",
         "model": run.model,
-        "evidence": ", ".join(
-            f"{name} {percent(share, 0)}" for name, share in run.classifier.evidence_.items()
-        ),
+        "what decides": what_decides(run.classifier.evidence_),
     }
     return tuple((name, value) for name, value in facts.items() if value)
 
@@ -180,7 +178,7 @@ def _tried(run: Run) -> Tried | None:
             str(t.candidate),
             percent(t.score),
             f"{t.loss:.3f}",
-            f"{t.cpu_seconds:.2f}",
+            "–" if np.isnan(t.cpu_seconds) else f"{t.cpu_seconds:.2f}",
             "kept" if t.Index == kept else str(t.note),
         )
         for t in run.trials.itertuples()

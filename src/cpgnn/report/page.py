@@ -47,7 +47,8 @@ def plain(text: str) -> str:
 
 
 def _in_words(mention: Mention) -> str:
-    values = either([str(value) for value in mention.values]) if mention.values else ""
+    given = [str(value) for value in mention.values if value is not True]
+    values = either(given) if given else ""
     return f"{mention.parameter} {values}".strip().replace("_", " ")
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpgnn.engine.formatting import quoted
-from cpgnn.engine.text import count
 from cpgnn.errors import InputError
 from cpgnn.explanation.contributions import explain
 from cpgnn.explanation.explanation import Explanation
@@ -76,7 +75,7 @@ def extremes(run: Run) -> Extremes:
     if flag is not None:
         border, flagged = flag.value, int((p[among] >= flag.value).sum())
         text = (
-            f"Of {count(len(among), 'node')} ({where}), {flagged:,} "
+            f"Of {len(among):,} {where.removeprefix('all ')}, {flagged:,} "
             f"{'is' if flagged == 1 else 'are'} flagged: {quoted(name)} has a probability of at "
             f"least {border:.3g}."
         )
@@ -135,7 +134,8 @@ def _explained(run: Run, nodes: np.ndarray) -> Explanation | None:
     """Why these nodes got their classes; None where too many walks come back to them."""
     ids = run.graph.node_ids.to_numpy()[nodes]
     try:
-        return explain(run.classifier, None, ids, features=COLUMNS)
+        made = explain(run.classifier, None, ids, features=COLUMNS)
+        return made.as_written(run.written)
     except InputError:
         return None
 

@@ -39,13 +39,15 @@ from cpgnn.report.page import render
 from cpgnn.run.fit import train_run
 from cpgnn.run.manifest import check_unchanged, write_manifest
 from cpgnn.run.predictions import matrix_table, review_list, run_predictions
-from cpgnn.run.records import ConfigRecord, MetricsRecord, VersionRecord
+from cpgnn.run.records import ConfigRecord, MetricsRecord, SecondsRecord, VersionRecord
 from cpgnn.run.run import Run
 from cpgnn.splits import PARTS, Split
 
 GRAPH, MODEL = "graph.npz", "model"
 PREDICTIONS = "predictions.parquet"
 METRICS, HISTORY, REPORT = "metrics.json", "history.csv", "report.html"
+SECONDS = "seconds.json"
+"""What trials cost: apart from what is the same whenever a run is repeated."""
 
 
 def fit_run(
@@ -129,6 +131,12 @@ def _opened(folder: Path) -> Run:
         read += [GRAPH, PREDICTIONS] if config.refit else [GRAPH]
     check_unchanged(folder, read)
     kept, test, calibration = metrics.kept_epoch, metrics.test, metrics.calibration
+    trials = pd.DataFrame([dict(trial) for trial in metrics.trials], columns=TRIAL_COLUMNS)
+    if (folder / SECONDS).is_file():
+        cost = read_record(SecondsRecord, folder / SECONDS).trials
+        if len(cost) != len(trials):
+            raise damaged(folder / SECONDS, f"trials: {METRICS} has {len(trials)} of them")
+        trials["cpu_seconds"] = cost
     flag = None if config.flag is None else Flag(*config.flag)
     return Run(
         classifier=classifier,
@@ -137,7 +145,7 @@ def _opened(folder: Path) -> Run:
         refitted=config.refit,
         model=metrics.model,
         kept=Epoch(**dict(kept)) if kept else None,
-        trials=pd.DataFrame([dict(trial) for trial in metrics.trials], columns=TRIAL_COLUMNS),
+        trials=trials,
         history=_read_history(folder / HISTORY),
         evaluation=test.made() if test else None,
         known_only=metrics.test_known_only.made() if metrics.test_known_only else None,
@@ -289,6 +297,8 @@ def _write(run: Run, folder: Path, options: dict[str, Any], *, safe: bool) -> No
         write_table(folder / "relations.csv", made, spreadsheet_safe=safe)
     write_table(folder / HISTORY, run.history)
     (folder / METRICS).write_text(json_text(summary(run)), encoding="utf-8")
+    if (cost := run.trials["cpu_seconds"]).notna().any():
+        (folder / SECONDS).write_text(json_text({"trials": list(cost)}), encoding="utf-8")
     config = {
         "cpgnn_version": cpgnn.__version__,
         "options": options,
@@ -317,7 +327,7 @@ def summary(run: Run) -> dict[str, Any]:
         "labelled": {part: len(getattr(run.split, part)) for part in PARTS},
         "kept_epoch": None if run.kept is None else asdict(run.kept),
         "self_trained": classifier.self_trained_,
-        "trials": run.trials.to_dict("records"),
+        "trials": run.trials.drop(columns="cpu_seconds").to_dict("records"),
         "test": None if run.evaluation is None else run.evaluation.as_dict(),
         "test_known_only": None if run.known_only is None else run.known_only.as_dict(),
         "without_graph": None if run.without_graph is None else run.without_graph.as_dict(),

@@ -15,8 +15,8 @@ from cpgnn.engine.records import Record, json_text, read_record
 from cpgnn.errors import InputError, must_be
 
 MANIFEST = "manifest.json"
-REWRITTEN = {MANIFEST, "report.html"}
-"""Not listed: `cpgnn report` writes the page again."""
+UNLISTED = {MANIFEST, "report.html", "seconds.json"}
+"""`cpgnn report` writes the page again, and a clock is read anew in every run."""
 
 
 class ManifestRecord(Record):
@@ -76,7 +76,7 @@ def check_unchanged(folder: Path, names: Sequence[str]) -> None:
 
 def _listed(folder: Path) -> list[str]:
     files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return sorted(name for name in files if name not in REWRITTEN)
+    return sorted(name for name in files if name not in UNLISTED)
 
 
 def _digest(path: Path) -> str:

@@ -15,9 +15,13 @@ from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.cross_validation import FEW, CrossValidated, cross_validated
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, evaluate
 from cpgnn.evaluation.thresholds import Flag, Goal, choose_flag
-from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
+from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba, without_edges
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
+
+WITHOUT = "without the graph"
+Honest = tuple[np.ndarray, np.ndarray] | None
+"""Nodes, and their probabilities by models that had not seen their labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,8 @@ def measure(
     own, split = fitted.prediction(), fitted.split_
     graph, test = own.graph, split.test
     nodes, P, measured_on = test, own.probabilities[test], HELD_OUT
-    blind = without_graph(fitted, split, begin) if len(test) else None
+    blind, unseen = without_graph(fitted, split, begin) if len(test) else (None, None)
+    honest = fitted.out_of_fold()
     theirs = None if blind is None else blind[test]
     found = _cross_validated(fitted, took, begin) if drawn and len(test) < FEW else None
     if found is not None:
@@ -81,9 +86,9 @@ def measure(
     if theirs is not None:
         without = WithoutGraph.of(theirs, P, graph.labels[nodes], positive=wanted.positive)
     if wanted.goal or (evaluation is not None and evaluation.by_ranking):
-        flag = _flag(own.probabilities, graph, split, wanted)
+        flag = _flag(own.probabilities, graph, split, wanted, honest)
     if flag is not None and blind is not None and without is not None:
-        other = _flag(blind, graph, split, wanted)
+        other = _flag(blind, graph, split, wanted, unseen)
         without = replace(without, threshold=None if other is None else other.test)
     known = test[~own.nothing_known[test]]
     if len(known):
@@ -95,30 +100,40 @@ def measure(
 
 def without_graph(
     fitted: CPGNNClassifier, split: Split, begin: Begin | None = None
-) -> np.ndarray | None:
-    """Probabilities of all nodes by the graph-blind MLP; None without features or pretraining."""
-    scaled, settings = fitted.prediction().scaled, fitted.settings_
-    if scaled.features is None or settings.pretrain_epochs == 0:
-        return None
-    return graph_blind_proba(
-        scaled,
+) -> tuple[np.ndarray | None, Honest]:
+    """Probabilities of all nodes by the same blend without edges, or by the MLP that a model of the
+    paper starts from; None without features or pretraining. Of a blend also those out of fold."""
+    graph, settings = fitted.graph_, fitted.settings_
+    if graph.features is None:
+        return None, None
+    if fitted.evidence_:
+        if begin is not None:
+            begin(WITHOUT, 1)
+        again = clone(fitted).fit(without_edges(graph), split=split, scaler=fitted.scaler_)
+        return again.prediction().probabilities, again.out_of_fold()
+    if settings.pretrain_epochs == 0:
+        return None, None
+    made = graph_blind_proba(
+        fitted.prediction().scaled,
         split,
         settings,
         hidden=fitted.hidden,
         dropout=fitted.dropout,
         seed=fitted.seed,
-        observe=begin("without the graph", settings.pretrain_epochs) if begin else None,
+        observe=begin(WITHOUT, settings.pretrain_epochs) if begin else None,
     )
+    return made, None
 
 
-def _flag(P: np.ndarray, graph: Graph, split: Split, wanted: Wanted) -> Flag | None:
-    """The threshold that the validation nodes choose; None where they show no positive node."""
+def _flag(P: np.ndarray, graph: Graph, split: Split, wanted: Wanted, honest: Honest) -> Flag | None:
+    """The threshold that suits labels not seen; None where none of them is positive."""
     target = wanted.positive
     hit = graph.labels == target
-    if target is None or not hit[split.val].any():
+    nodes = split.val if honest is None else honest[0]
+    if target is None or not hit[nodes].any():
         return None
-    name = str(graph.class_names[target])
-    return choose_flag(P[:, target], hit, split, name, wanted.goal or Goal())
+    name, seen = str(graph.class_names[target]), honest and (nodes, honest[1][:, target])
+    return choose_flag(P[:, target], hit, split, name, wanted.goal or Goal(), seen)
 
 
 def _cross_validated(
@@ -132,7 +147,7 @@ def _cross_validated(
         # One label a class leaves none to choose by: the model that all of them chose is repeated.
         again = clone(fitted) if len(split.val) else as_chosen(fitted)
         again.fit(graph, split=split, scaler=scaler)
-        return again.prediction().probabilities, without_graph(again, split)
+        return again.prediction().probabilities, without_graph(again, split)[0]
 
     if begin is not None:
         expect(begin, 1)

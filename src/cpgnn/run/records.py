@@ -154,6 +154,12 @@ class TrialRecord(Record):
     note: str
 
 
+class SecondsRecord(Record):
+    """seconds.json: what each of the trials cost."""
+
+    trials: tuple[Number, ...]
+
+
 class FrequencyRecord(Record):
     share: Matrix
     low: Matrix

@@ -126,15 +126,20 @@ class Run:
             return ()
         name, border = quoted(self.flag.class_name), f"{self.flag.value:.3g}"
         text = (
-            f"To find {name} nodes, use the column flagged, not the column class: "
-            f"{count(int(flagged.sum()), 'node is', 'nodes are')} flagged (probability at least "
-            f"{border}, as the validation nodes chose), while for {called.sum():,} {name} is the "
-            "most probable class."
+            f"To find {name} nodes, use the column flagged, not the column class: of all "
+            f"{count(len(P), 'node')}, {flagged.sum():,} are flagged (probability at least "
+            f"{border}, chosen on labels the model had not seen), while {name} is the most "
+            f"probable class of {f'{called.sum():,}' if called.any() else 'none'}."
         )
         if self.classifier.class_weight is None or called.sum() < flagged.sum():
             return (text,)
         why = " With {}, every class counts as if it were equally frequent: a rare one is called "
         return (Message(text, advise(why, class_weight="balanced"), "far too often."),)
+
+    @property
+    def written(self) -> dict[str, str]:
+        """Columns of the features that were not numbers: dates, say."""
+        return {} if self.columns is None else self.columns.written
 
     @property
     def class_names(self) -> list[str]:

@@ -59,6 +59,8 @@ COUNTS = 0.05
 """A prior that counts less is not fitted a second time."""
 GROUPS = {"smoothed": ("sgc", "ppr"), "trees": ("trees", "words")}
 """What is asked for by one name."""
+COLUMNS = ("trees", "mlp", "words")
+"""What there is to learn where there are features but no edges."""
 
 Made = tuple[Prior, np.ndarray]
 
@@ -92,6 +94,8 @@ def fit_members(
     made = affordable(x, worlds, seed, begin)
     if fast:
         made.pop("together", None)
+    if wanted == "auto" and x.graph.num_edges == 0 and x.graph.features is not None:
+        made = {name: make for name, make in made.items() if name in COLUMNS}
     if not isinstance(wanted, str):
         made = {type(wanted).__name__: partial(_estimator, x, worlds, wanted)}
     elif wanted != "auto":
