@@ -193,14 +193,14 @@ def check(
         outcome = with_and_without(
             graph, usable, positive=target, graph_speaks=speaks, seed=seed, begin=begin
         )
-    known = np.flatnonzero(graph.labels >= 0)
+    labelled = np.flatnonzero(graph.labels >= 0)
     return CheckReport(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
         classes=graph.num_classes,
-        labelled=len(known),
+        labelled=len(labelled),
         features=graph.num_features or 0,
-        labelled_edges=graph.adjacency[known][:, known].nnz // 2,
+        labelled_edges=graph.adjacency[labelled][:, labelled].nnz // 2,
         findings=worst_first([*found, *find(graph, split, rows=rows, seed=seed)]),
         homophily=Homophily.of(graph, by_weight=False),
         homophily_by_weight=Homophily.of(graph) if graph.is_weighted else None,
