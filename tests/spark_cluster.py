@@ -85,11 +85,11 @@ def main(folder: Path) -> None:
         before = [process.pid for process in executors()]
         threads, times = [], Adjacency.times
 
-        def times_and_kill(self, values):  # the second round begins: all that is kept is in place
+        def times_and_kill(self, values, **rest):  # the second round: all that is kept is in place
             calls.append(1)
             if len(calls) == 2:
                 threads.append(kill_one_while_tasks_run(spark, killed))
-            return times(self, values)
+            return times(self, values, **rest)
 
         calls: list[int] = []
         Adjacency.times = times_and_kill

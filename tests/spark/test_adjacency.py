@@ -10,6 +10,7 @@ from cpgnn.spark import Given
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.propagation import propagate, step
 from cpgnn.spark.tables import check_tables, kept
+from cpgnn.spark.work import Work
 from spark_files import random_files
 
 pytestmark = pytest.mark.slow
@@ -69,7 +70,7 @@ def test_rounds_do_not_pile_up_and_do_not_shuffle_edges(spark, tmp_path):
         return table._jdf.queryExecution().executedPlan().toString()
 
     def scans(num_layers):
-        text = plan(propagate(A, B_0, H_bar, num_layers))
+        text = plan(propagate(A, B_0, H_bar, num_layers, work=Work.at(None, spark)))
         return text.count("InMemoryTableScan"), text.count("Exchange hashpartitioning")
 
     assert scans(2) == scans(4)  # a plan that held its rounds would have read the edges twice more

@@ -35,8 +35,9 @@ Conf = Annotated[
 ]
 Work = Annotated[
     str | None,
-    typer.Option(help="Folder that all executors can reach; for two or more layers on a cluster."),
+    typer.Option(help="Folder that all executors can reach; a job that died goes on from it."),
 ]
+Kinds = Annotated[str | None, typer.Option(help="Kinds of nodes: Parquet with id, kind.")]
 
 
 @app.command("stats")
@@ -104,7 +105,7 @@ def fit(
     classifier = opt.classifier(prior, layers, epochs=epochs, test=test, **parameters)
     check_free(out)
     opt.use_threads(threads)
-    with _spark(master, conf, work) as spark, progress_bar() as begin:
+    with _spark(master, conf) as spark, progress_bar() as begin:
         from cpgnn import spark as library
 
         run = library.fit(
@@ -117,6 +118,7 @@ def fit(
             test=test,
             positive=positive,
             refit=refit,
+            work=work,
             options=options,
             begin=begin,
         )
@@ -128,9 +130,13 @@ def fit(
 def predict(
     model: Annotated[Path, typer.Argument(help="A folder written by 'cpgnn fit' or 'spark fit'.")],
     edges: Edges,
-    features: Annotated[str, typer.Option(help="Features: Parquet with id and numbers.")],
     out: Annotated[str, typer.Option(help="Parquet folder to write; must not exist.")],
+    features: Features = None,
     labels: Labels = None,
+    kinds: Kinds = None,
+    relation_column: opt.Relation = None,
+    directed: opt.Directed = False,
+    directed_types: opt.OneWay = None,
     master: Master = None,
     conf: Conf = None,
     work: Work = None,
@@ -140,20 +146,20 @@ def predict(
     from cpgnn.spark.model import Packed
 
     packed = Packed.read(model)
-    with _spark(master, conf, work) as spark:
+    with _spark(master, conf) as spark:
         from cpgnn import spark as library
         from cpgnn.spark.writing import check_new
 
         check_new(spark, out)
-        table = library.predict(packed, _given(spark, edges, labels, features))
+        way = directed_types.split(",") if directed_types else directed
+        given = _given(spark, edges, labels, features, kinds, relation_column, way)
+        table = library.predict(packed, given, work=work)
         rows = library.write_parquet(table, out)
     print(f"{rows:,} nodes written to {out}")
 
 
 @contextmanager
-def _spark(
-    master: str | None, conf: list[str] | None, work: str | None = None
-) -> Iterator[SparkSession]:
+def _spark(master: str | None, conf: list[str] | None) -> Iterator[SparkSession]:
     """A session whose errors are messages."""
     from cpgnn.errors import wrong_value
 
@@ -166,15 +172,25 @@ def _spark(
         if not key.startswith("spark.") or not equals:
             got, hint = repr(key + equals + value), "For example: spark.driver.memory=4g."
             raise wrong_value("conf", "be a Spark setting and its value", got, hint)
-    with spark_errors(), session(master, {key: value for key, _, value in pairs}, work) as spark:
+    with spark_errors(), session(master, {key: value for key, _, value in pairs}) as spark:
         yield spark
 
 
-def _given(spark: SparkSession, edges: str, labels: str | None, features: str | None) -> Given:
+def _given(
+    spark: SparkSession,
+    edges: str,
+    labels: str | None,
+    features: str | None,
+    kinds: str | None = None,
+    relation: str | None = None,
+    directed: bool | list[str] = False,
+) -> Given:
     from cpgnn.spark.session import fit_partitions
     from cpgnn.spark.tables import Given
 
-    given = Given.read(spark, edges, labels, features)
+    given = Given.read(
+        spark, edges, labels, features, kinds=kinds, relation=relation or None, directed=directed
+    )
     fit_partitions(given.edges)
     return given
 

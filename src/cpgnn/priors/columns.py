@@ -176,5 +176,10 @@ def label_shares_around(
     """
     Y = np.zeros((A.shape[0], c), dtype=np.float32)
     Y[known, labels[known]] = 1
-    Z = personalised(A, Y, alpha, steps) + np.float32(2e-3 / c)
+    return log_shares(personalised(A, Y, alpha, steps))
+
+
+def log_shares(Z: np.ndarray) -> np.ndarray:
+    """log of the shares in each row of Z [n, c], with a little of the uniform belief."""
+    Z = Z + np.float32(2e-3 / Z.shape[1])
     return np.log(Z / Z.sum(axis=1, keepdims=True))

@@ -83,7 +83,7 @@ def typed_adjacency(
     codes, names = _coded(relation, len(source))
     if len(names) > MOST_TYPES:
         raise wrong_value("relation", f"name at most {MOST_TYPES} types", f"{len(names):,}")
-    is_directed = _directed(names, directed)
+    is_directed = which_directed(names, directed)
     types, said = [], []
     for code, name in enumerate(names):
         rows = codes == code
@@ -106,7 +106,7 @@ def typed_adjacency(
 def scipy_parts(adjacency: Any, directed: Directed) -> dict[str, Any]:
     """A matrix, or a dict of them by type, as arguments of `Graph.from_edges`."""
     named = adjacency if isinstance(adjacency, dict) else {UNNAMED: adjacency}
-    wanted = dict(zip(named, _directed(list(named), directed), strict=True))
+    wanted = dict(zip(named, which_directed(list(named), directed), strict=True))
     parts = []
     for name, matrix in named.items():
         A = sp.coo_array(matrix)
@@ -154,7 +154,8 @@ def _coded(relation: Any, count: int) -> tuple[np.ndarray, list[str]]:
     return codes, [str(name) for name in names]
 
 
-def _directed(names: list[str], directed: Directed) -> list[bool]:
+def which_directed(names: list[str], directed: Directed) -> list[bool]:
+    """Whether each of these types has a direction."""
     if isinstance(directed, bool | np.bool_):
         return [bool(directed)] * len(names)
     wanted = {directed} if isinstance(directed, str) else set(map(str, directed))

@@ -8,12 +8,13 @@ partitioned by target instead, and the few values of hubs go to all partitions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cpgnn.spark.tables import Tables, kept
+from cpgnn.spark.tables import Tables, kept, proper_rows
 
 HUB_SHARE = 0.25
 """A hub has more edges than this share of a fair partition. There are at most 1/0.25 = 4 hubs for
@@ -27,57 +28,66 @@ class Adjacency:
     """A without self-loops, repeated rows merged: weights add up, rows without weights are one."""
 
     edges: DataFrame
-    """source, target[, weight]: both directions of every edge whose source is no hub, by source."""
+    """source, target[, weight …]: every row whose source is no hub, by source."""
     hub_edges: DataFrame | None
     """The same for edges whose source is a hub, by target."""
     hubs: DataFrame | None
     """The hubs: id."""
-    ends: DataFrame
-    """Every node that an edge row names, self-loops included: id, rows."""
     partitions: int
 
     @classmethod
     def of(cls, tables: Tables) -> Adjacency:
-        spark = tables.edges.sparkSession
+        """Both directions of all edges, whatever their type and direction."""
+        rows = F.col("rows").alias("count")
+        return cls.laid_out(both_ways(tables.edges), tables.ends.select("id", rows), merge=True)
+
+    @classmethod
+    def laid_out(
+        cls, rows: DataFrame, counts: DataFrame | None = None, *, merge: bool = False
+    ) -> Adjacency:
+        """Rows (source, target, …) put where products need them; repeated ones merged if asked to.
+
+        counts: id, and how many rows a source has at most; None: it is counted.
+        """
+        spark = rows.sparkSession
         partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-        rest = [F.col("weight")] if tables.weighted else []
-        source, target = F.col("source"), F.col("target")
-        back = F.struct(target.alias("source"), source.alias("target"), *rest)
-        both = F.array(F.struct(source, target, *rest), back)
-        directed = tables.edges.select(F.inline(both))
-        ends = tables.ends
-        least = max(LEAST_HUB, int(HUB_SHARE * 2 * tables.rows / partitions))
-        found = [row["id"] for row in ends.where(F.col("rows") > least).select("id").collect()]
-        proper = source != target
-        if tables.weighted:
-            proper = proper & (F.col("weight") > 0)
-        directed = directed.where(proper)
+        if counts is None:
+            counts = rows.groupBy(F.col("source").alias("id")).count()
+        total = counts.agg(F.sum("count")).first()
+        assert total is not None
+        least = max(LEAST_HUB, int(HUB_SHARE * (total[0] or 0) / partitions))
+        found = [row["id"] for row in counts.where(F.col("count") > least).select("id").collect()]
         hubs = hub_edges = None
         if found:
-            kind = ends.schema["id"].dataType.simpleString()
+            kind = rows.schema["source"].dataType.simpleString()
             hubs = spark.createDataFrame([(id,) for id in found], f"id {kind}")
             from_hub = F.broadcast(hubs.withColumnRenamed("id", "source"))
-            hub_edges = directed.join(from_hub, "source", "left_semi")
-            hub_edges = kept(_merged(hub_edges, partitions, "target"))
-            directed = directed.join(from_hub, "source", "left_anti")
-        edges = kept(_merged(directed, partitions, "source"))
-        return cls(edges, hub_edges, hubs, ends, partitions)
+            hub_edges = rows.join(from_hub, "source", "left_semi")
+            hub_edges = kept(_placed(hub_edges, partitions, "target", merge))
+            rows = rows.join(from_hub, "source", "left_anti")
+        return cls(kept(_placed(rows, partitions, "source", merge)), hub_edges, hubs, partitions)
 
     @property
     def weighted(self) -> bool:
         return "weight" in self.edges.columns
+
+    def weight(self) -> Column:
+        return F.col("weight").cast("double") if self.weighted else F.lit(1.0)
 
     def times(self, values: DataFrame, *, by_weight: bool = True) -> DataFrame:
         """A V for V = `values` (id and one column each); a node without edges has no row.
 
         Not by weight, every edge counts once.
         """
+        weight = self.weight() if by_weight else F.lit(1.0)
         columns = [name for name in values.columns if name != "id"]
+        return self.gathered(values, {name: F.sum(weight * F.col(name)) for name in columns})
+
+    def gathered(self, values: DataFrame, wanted: Mapping[str, Column]) -> DataFrame:
+        """id and aggregates over what the sources of a node's edges have in `values`."""
         met = self._joined(values.hint("merge"), "inner")
-        weighed = self.weighted and by_weight
-        weight = F.col("weight").cast("double") if weighed else F.lit(1.0)
-        sums = [F.sum(weight * F.col(name)).alias(name) for name in columns]
-        return met.groupBy(F.col("target").alias("id")).agg(*sums)
+        columns = [column.alias(name) for name, column in wanted.items()]
+        return met.groupBy(F.col("target").alias("id")).agg(*columns)
 
     def leaving(self, nodes: DataFrame) -> DataFrame:
         """The edges whose source is one of `nodes` (id)."""
@@ -99,21 +109,34 @@ class Adjacency:
 
     def degrees(self) -> DataFrame:
         """id, neighbours (how many), degree (the sum of their weights); none for isolated nodes."""
-        weight = F.col("weight").cast("double") if self.weighted else F.lit(1.0)
         groups = self.everything().groupBy(F.col("source").alias("id"))
-        return groups.agg(F.count(F.lit(1)).alias("neighbours"), F.sum(weight).alias("degree"))
+        neighbours, degree = F.count(F.lit(1)), F.sum(self.weight())
+        return groups.agg(neighbours.alias("neighbours"), degree.alias("degree"))
 
     def release(self) -> None:
-        for table in (self.edges, self.hub_edges, self.ends):
+        for table in (self.edges, self.hub_edges):
             if table is not None:
                 table.unpersist()
 
 
-def _merged(directed: DataFrame, partitions: int, by: str) -> DataFrame:
-    """Rows of the same edge as one, partitioned and sorted by one end."""
-    placed = directed.repartition(partitions, by)
-    if "weight" in directed.columns:
-        one = placed.groupBy("source", "target").agg(F.sum("weight").cast("float").alias("weight"))
-    else:
-        one = placed.dropDuplicates(["source", "target"])
-    return one.sortWithinPartitions(by)
+def both_ways(edges: DataFrame) -> DataFrame:
+    """source, target[, weight]: every row that joins two nodes, in both directions."""
+    rest = [F.col("weight")] if "weight" in edges.columns else []
+    source, target = F.col("source"), F.col("target")
+    back = F.struct(target.alias("source"), source.alias("target"), *rest)
+    directed = edges.select(F.inline(F.array(F.struct(source, target, *rest), back)))
+    return directed.where(proper_rows(directed))
+
+
+def merged(rows: DataFrame) -> DataFrame:
+    """Rows of the same edge as one: weights add up, as 32-bit numbers."""
+    if "weight" not in rows.columns:
+        return rows.dropDuplicates(["source", "target"])
+    total = F.sum("weight").cast("float").alias("weight")
+    return rows.groupBy("source", "target").agg(total)
+
+
+def _placed(rows: DataFrame, partitions: int, by: str, merge: bool) -> DataFrame:
+    """Partitioned and sorted by one end."""
+    placed = rows.repartition(partitions, by)
+    return (merged(placed) if merge else placed).sortWithinPartitions(by)

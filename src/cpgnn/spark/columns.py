@@ -51,6 +51,13 @@ FEATURES = Layout(
     (("Ids", ID, NAMES), ("Features", frozenset(), NUMBERS)),
     most=float("inf"),
 )
+KINDS = Layout(
+    "Kinds",
+    "2 columns: id, kind",
+    "id, kind",
+    (("Ids", ID, NAMES), ("Kinds", frozenset(), NAMES)),
+    most=2,
+)
 
 
 def check_columns(schema: T.StructType, name: str, layout: Layout) -> None:

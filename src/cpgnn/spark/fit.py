@@ -23,10 +23,11 @@ from cpgnn.settings import preset
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field
-from cpgnn.spark.model import Packed, check_distributable
+from cpgnn.spark.model import Packed, check_paper_prior
 from cpgnn.spark.predict import best_column, probabilities
-from cpgnn.spark.propagation import beliefs, check_checkpoints
+from cpgnn.spark.propagation import beliefs
 from cpgnn.spark.tables import Given, Tables, check_tables
+from cpgnn.spark.work import Work
 
 
 @spark_errors()
@@ -41,6 +42,7 @@ def fit(
     test: float = 0.2,
     positive: str | None = None,
     refit: bool = False,
+    work: str | None = None,
     options: dict[str, Any] | None = None,
     begin: Begin | None = None,
 ) -> Run:
@@ -52,6 +54,7 @@ def fit(
     """
     check_free(out)
     check_fittable(classifier, given)
+    place = Work.at(work, given.edges.sparkSession)
     tables = check_tables(given, unlabelled=unlabelled)
     A = Adjacency.of(tables)
     layers = classifier.num_layers or 0
@@ -71,7 +74,7 @@ def fit(
     run = train_run(
         loaded, classifier, test=test, positive=positive, refit=refit, scaler=scaler, begin=begin
     )
-    found = _frequencies(run.measured or run.classifier, A, tables)
+    found = _frequencies(run.measured or run.classifier, A, tables, place)
     for each in {run.measured or run.classifier, run.classifier}:
         each.edge_frequency_interval_, each.edge_frequency_ = found, found.share
     A.release()
@@ -83,14 +86,12 @@ def check_fittable(classifier: CPGNNClassifier, given: Given) -> None:
     """Raises, before any job, if the classifier cannot be trained here."""
     classifier.check_params()
     prior = classifier.prior if isinstance(classifier.prior, str) else "a function"
-    check_distributable(prior, 0 if given.features is None else len(given.features.columns) - 1)
+    check_paper_prior(prior, 0 if given.features is None else len(given.features.columns) - 1)
     if given.labels is None:
         raise must_be("Labels", "be given to fit", "none")
     if classifier.num_layers is None:
         hint = "Each layer makes the receptive field larger: try 1 first."
         raise wrong_value("num_layers", "be given on Spark", "None", hint)
-    if classifier.num_layers > 1:
-        check_checkpoints(given.edges)
 
 
 def _scaler(classifier: CPGNNClassifier, tables: Tables) -> FeatureScaler:
@@ -107,7 +108,9 @@ def _scaler(classifier: CPGNNClassifier, tables: Tables) -> FeatureScaler:
     return FeatureScaler.from_moments(values[:F_], values[F_:])
 
 
-def _frequencies(classifier: CPGNNClassifier, A: Adjacency, tables: Tables) -> EdgeFrequency:
+def _frequencies(
+    classifier: CPGNNClassifier, A: Adjacency, tables: Tables, work: Work
+) -> EdgeFrequency:
     """`edge_frequency_interval_` of the whole graph: predictions of all its nodes, from Spark.
 
     The field holds every edge of the labelled nodes; what it lacks are right predictions at its
@@ -115,7 +118,7 @@ def _frequencies(classifier: CPGNNClassifier, A: Adjacency, tables: Tables) -> E
     """
     graph, split = classifier.graph_, classifier.split_
     c = graph.num_classes
-    P = probabilities(classifier, Packed.of(classifier), A, tables).persist()
+    P = probabilities(classifier, Packed.of(classifier), tables, work, A).P.persist()
     best = P.groupBy(best_column(c).alias("best")).count().collect()
     total = np.zeros(c, dtype=np.int64)
     for row in best:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpgnn.engine.saving import CONFIG, WEIGHTS
-from cpgnn.errors import InputError, Message, advise, must_be
+from cpgnn.errors import Message, advise, must_be
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,28 +52,30 @@ class Packed:
             return CPGNNClassifier.load(folder)
 
 
-def check_distributable(prior: str, num_features: int | None) -> None:
-    """Raises unless a node's prior can be told from its own features."""
+def check_distributable(classifier: CPGNNClassifier) -> None:
+    """Raises unless the model can speak about tables: a blend, or the paper's with an MLP."""
+    from cpgnn.blend.blend import Blend
+
+    if isinstance(classifier.model_, Blend):
+        return
+    made = classifier.architecture_
+    check_paper_prior("a function" if made is None else made.prior, classifier.n_features_in_)
+
+
+def check_paper_prior(prior: str, num_features: int) -> None:
+    """Raises unless a node's prior in the paper's model can be told from its own features."""
     if prior == "mlp" and num_features:
         return
     why = {
         "cheby": "Its polynomial of the Laplacian needs features from four hops around a node. ",
         "link": "It knows nodes by their position in one graph. ",
-        "auto": "A blend of several priors is not distributed. ",
     }
     if not num_features:
-        raise InputError(
-            "A model on Spark needs features: without them, it only knows the nodes of "
-            "the graph it was fitted on. Provide features, with a row for each node."
-        )
-    raise must_be(
-        "The prior on Spark",
-        "be 'mlp'",
-        repr(prior),
-        Message(
-            why.get(prior, ""), advise("Try {}, or the same graph on one machine.", prior="mlp")
-        ),
-    )
+        why["mlp"] = "Without features, it knows nodes by their position in one graph. "
+    hint = advise("Try {}, or the same graph on one machine.", prior="auto")
+    got = repr(prior) if num_features else f"{prior!r} without features"
+    must = "be 'auto', or 'mlp' with features"
+    raise must_be("The prior on Spark", must, got, Message(why.get(prior, ""), hint))
 
 
 def paper_model(classifier: CPGNNClassifier) -> CPGNN:
@@ -84,26 +86,29 @@ def paper_model(classifier: CPGNNClassifier) -> CPGNN:
     return classifier.model_
 
 
-def prior_logits(
-    batches: Iterator[pa.RecordBatch], packed: Packed, columns: list[str]
-) -> Iterator[pa.RecordBatch]:
-    """The prior's logits for batches of id and features, by the ordinary library."""
-    import pyarrow as pa
-    import torch
+@dataclass(frozen=True)
+class PriorRows:
+    """id and features → id, empty (all features are 0) and the prior's logits, in executors."""
 
-    from cpgnn.graph import Graph
+    packed: Packed
+    columns: list[str]
 
-    torch.set_num_threads(1)
-    classifier = packed.unpacked()
-    none = np.empty(0, dtype=np.int64)
-    for batch in batches:
-        X = np.empty((batch.num_rows, batch.num_columns - 1), dtype=np.float32)
-        for i in range(batch.num_columns - 1):
-            X[:, i] = batch.column(i + 1).to_numpy(zero_copy_only=False)
-        graph = Graph.from_edges(none, none, features=X)
-        model = paper_model(classifier)
-        with torch.no_grad():
-            R = model.prior_logits(model.view(classifier.scaler_(graph)))
-        logits = R.double().numpy()
-        arrays = [batch.column(0), *(pa.array(column) for column in logits.T)]
-        yield pa.RecordBatch.from_arrays(arrays, names=["id", *columns])
+    def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        import torch
+
+        from cpgnn.graph import Graph
+
+        torch.set_num_threads(1)
+        classifier = self.packed.unpacked()
+        model, none = paper_model(classifier), np.empty(0, dtype=np.int64)
+        for batch in batches:
+            X = np.empty((batch.num_rows, batch.num_columns - 1), dtype=np.float32)
+            for i in range(batch.num_columns - 1):
+                X[:, i] = batch.column(i + 1).to_numpy(zero_copy_only=False)
+            scaled = classifier.scaler_(Graph.from_edges(none, none, features=X))
+            with torch.no_grad():
+                R = model.prior_logits(model.view(scaled)).double().numpy()
+            empty = ~np.asarray(scaled.features, dtype=bool).any(axis=1)
+            arrays = [batch.column(0), pa.array(empty), *map(pa.array, R.T.copy())]
+            yield pa.RecordBatch.from_arrays(arrays, names=["id", "empty", *self.columns])

@@ -1,46 +1,56 @@
-"""Classes for every node: the prior in executors, K rounds of propagation, softmax."""
+"""Classes for every node: priors in executors, rounds of propagation, softmax."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial, reduce
-from operator import add
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cpgnn.blend.blend import Blend
 from cpgnn.engine.scaling import match_names
 from cpgnn.io.files import wrong
+from cpgnn.run.predictions import BASIS
 from cpgnn.spark.adjacency import Adjacency
-from cpgnn.spark.errors import OVERFLOW, spark_errors
-from cpgnn.spark.model import Packed, check_distributable, paper_model, prior_logits
-from cpgnn.spark.propagation import beliefs, check_checkpoints, propagate
+from cpgnn.spark.blend import Distributed
+from cpgnn.spark.errors import spark_errors
+from cpgnn.spark.model import Packed, PriorRows, check_distributable, paper_model
+from cpgnn.spark.propagation import beliefs, propagate
+from cpgnn.spark.softmax import softmax
 from cpgnn.spark.tables import Given, Tables, check_tables, column_at, kept
+from cpgnn.spark.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pyarrow as pa
-    from pyspark import Broadcast
-
     from cpgnn.classifier import CPGNNClassifier
 
 
 @spark_errors()
-def predict(packed: Packed, given: Given) -> DataFrame:
+def predict(packed: Packed, given: Given, *, work: str | None = None) -> DataFrame:
     """One row per node: id, class, label, split, and `p_<class>` for every class.
 
-    What `cpgnn.run.predictions` gives on one machine. Labels only fill the columns label
-    and split. The last round runs when the result is used; what is kept on the executors for it
-    goes with the session, or with `spark.catalog.clearCache()`.
+    What `cpgnn.run.predictions` gives on one machine for the graph of these tables: nodes are known
+    by their ids. Labels fill the columns label and split; the model knows those that trained it.
+    `work` is a folder that all executors reach, for what is known between rounds: with the same
+    folder, model and tables, a job that died goes on where it was. The last round runs when the
+    result is used; what is kept on the executors goes with the session.
     """
     classifier = packed.unpacked()
     given = check_model(classifier, given)
     tables = check_tables(given)
-    A = Adjacency.of(tables)
-    P = probabilities(classifier, packed, A, tables)
+    place = Work.at(work, given.edges.sparkSession, packed.config, packed.weights, tables.content)
+    P = probabilities(classifier, packed, tables, place)
     return _predictions(P, tables, [str(name) for name in classifier.classes_])
+
+
+@dataclass(frozen=True, eq=False)
+class Believed:
+    """What a model believes of every node."""
+
+    P: DataFrame
+    """id, nothing, b0 … b(c-1): the probability of every class."""
+    some_unknown: bool
+    """Whether nothing is known of some: their probabilities are the shares of training labels."""
 
 
 def check_model(classifier: CPGNNClassifier, given: Given) -> Given:
@@ -49,8 +59,7 @@ def check_model(classifier: CPGNNClassifier, given: Given) -> Given:
     Returns the tables with the features in the model's order, where it knows them by name.
     """
     wanted = classifier.n_features_in_
-    architecture = classifier.architecture_
-    check_distributable("auto" if architecture is None else architecture.prior, wanted)
+    check_distributable(classifier)
     if given.features is not None and classifier.feature_names_in_ is not None:
         columns = given.features.columns
         order, _ = match_names(classifier.feature_names_in_, columns[1:], given.names.features)
@@ -59,54 +68,61 @@ def check_model(classifier: CPGNNClassifier, given: Given) -> Given:
         given = replace(given, features=features)
     width = 0 if given.features is None else len(given.features.columns) - 1
     if width != wanted:
-        must = f"have the {wanted:,} features the model was fitted with"
+        must = f"have the {wanted or 'no'} features the model was fitted with"
         raise wrong(given.names.features, "Features", must, width or "none")
-    if classifier.num_layers_ > 1:
-        check_checkpoints(given.edges)
     return given
 
 
 def probabilities(
-    classifier: CPGNNClassifier, packed: Packed, A: Adjacency, tables: Tables
-) -> DataFrame:
-    """id, b0 … b(c-1): the probability of every class for every node."""
+    classifier: CPGNNClassifier,
+    packed: Packed,
+    tables: Tables,
+    work: Work,
+    A: Adjacency | None = None,
+) -> Believed:
+    """The probability of every class for every node."""
+    names = beliefs(len(classifier.classes_))
+    if isinstance(classifier.model_, Blend):
+        own, logits = Distributed.of(classifier, tables, work).logits()
+    else:
+        own, logits = _paper_logits(classifier, packed, A or Adjacency.of(tables), tables, work)
+    P = softmax(logits, names, classifier.temperature_, rest=["nothing"])
+    shares = classifier.class_shares_
+    if shares is None or own.where("nothing").first() is None:
+        return Believed(P, some_unknown=False)
+    either = [
+        F.when(F.col("nothing"), F.lit(float(share))).otherwise(F.col(name)).alias(name)
+        for name, share in zip(names, shares, strict=True)
+    ]
+    return Believed(P.select("id", "nothing", *either), some_unknown=True)
+
+
+def _paper_logits(
+    classifier: CPGNNClassifier, packed: Packed, A: Adjacency, tables: Tables, work: Work
+) -> tuple[DataFrame, DataFrame]:
+    """Own part and logits of the paper's model with an MLP: id, nothing, b0 … b(c-1)."""
     assert tables.features is not None
     model, c = paper_model(classifier), len(classifier.classes_)
-    columns = beliefs(c)
-    shared = tables.features.sparkSession.sparkContext.broadcast(packed)
+    names = beliefs(c)
     kind = tables.features.schema["id"].dataType.simpleString()
-    schema = ", ".join([f"id {kind}", *(f"{name} double" for name in columns)])
-    logits = tables.features.mapInArrow(partial(_logits, shared, columns), schema)
-    temperature = classifier.temperature_
+    schema = ", ".join([f"id {kind}", "empty boolean", *(f"{name} double" for name in names)])
+    logits = tables.features.mapInArrow(PriorRows(packed, names).rows, schema)
+    links = tables.ends.select("id", "links")
+    shared = classifier.class_shares_ is not None
+    alone = F.coalesce("links", F.lit(0)) == 0
+    logits = logits.join(links, "id", "left")
+    logits = logits.withColumn("nothing", alone & F.col("empty") & F.lit(shared))
     if model.num_layers == 0:
-        return softmax(logits, columns, temperature)
-    B_0 = softmax(logits, columns, minus=1 / c)
-    B_0 = kept(B_0.repartition(A.partitions, "id"))
+        own = kept(logits.select("id", "nothing", *names))
+        return own, own
+    first = kept(
+        softmax(logits, names, minus=1 / c, rest=["nothing"]).repartition(A.partitions, "id")
+    )
     H_bar = model.H_bar.detach().double().numpy()
-    B = propagate(A, B_0, H_bar, model.num_layers, model.normalization)
-    return softmax(B, columns, temperature)  # + 1/c for every class alike changes nothing here
-
-
-def softmax(
-    logits: DataFrame, columns: list[str], temperature: float = 1.0, minus: float = 0.0
-) -> DataFrame:
-    """softmax(logits / temperature) - minus; logits that are not finite are an error."""
-    shifted = logits.withColumn("top", F.greatest(*columns))
-    T = F.lit(float(temperature))
-    exps = {name: F.exp((F.col(name) - F.col("top")) / T) for name in columns}
-    total = reduce(add, (F.col(name) for name in columns))
-    scaled = shifted.withColumns(exps).withColumn("total", total)
-    fine = ~F.isnan("total")
-    total = F.when(fine, F.col("total")).otherwise(F.raise_error(F.lit(OVERFLOW)).cast("double"))
-    shares = (F.col(name) / F.col("total") - F.lit(minus) for name in columns)
-    scaled = scaled.withColumn("total", total)
-    return scaled.select("id", *(s.alias(n) for s, n in zip(shares, columns, strict=True)))
-
-
-def _logits(
-    shared: Broadcast[Packed], columns: list[str], batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    return prior_logits(batches, shared.value, columns)
+    B_0 = first.select("id", *names)
+    B = propagate(A, B_0, H_bar, model.num_layers, model.normalization, work=work)
+    # + 1/c for every class alike would change nothing
+    return first, B.join(first.select("id", "nothing"), "id")
 
 
 def best_column(c: int) -> Column:
@@ -118,17 +134,20 @@ def best_column(c: int) -> Column:
     return best
 
 
-def _predictions(P: DataFrame, tables: Tables, class_names: list[str]) -> DataFrame:
-    columns = beliefs(len(class_names))
+def _predictions(believed: Believed, tables: Tables, class_names: list[str]) -> DataFrame:
+    P, columns = believed.P, beliefs(len(class_names))
     every = F.array(*(F.lit(name) for name in class_names))
     label = split = F.lit("")
     if tables.labels is not None:
         P = P.join(tables.labels, "id", "left")
         label, split = F.coalesce("label", F.lit("")), F.coalesce("split", F.lit(""))
+    unknown = F.when(F.col("nothing"), F.lit("nothing known")).otherwise(F.lit(""))
+    basis = [unknown.alias(BASIS)] if believed.some_unknown else []
     return P.select(
         F.col("id").cast("string").alias("id"),
         every[best_column(len(class_names))].alias("class"),
         label.alias("label"),
         split.alias("split"),
         *(F.col(c).alias(f"p_{n}") for c, n in zip(columns, class_names, strict=True)),
+        *basis,
     )

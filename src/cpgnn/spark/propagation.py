@@ -1,8 +1,8 @@
 """K rounds of B̄^(k) = B̄^(0) + A B̄^(k-1) H̄ on tables: `cpgnn.propagation.propagate` for Spark.
 
 Beliefs have a row for each node: id, b0 … b(c-1), partitioned by id like the edges by source. A
-round shuffles partial sums and, after a checkpoint (which forgets how it was partitioned), the
-beliefs: rows of nodes, never the edges.
+round shuffles partial sums and, once they were written down (which forgets how they were
+partitioned), the beliefs: rows of nodes, never the edges.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.engine.arrays import Matrix
-from cpgnn.errors import InputError
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.tables import kept
+from cpgnn.spark.work import Work
 
 
 def beliefs(columns: int) -> list[str]:
@@ -26,25 +26,27 @@ def beliefs(columns: int) -> list[str]:
 
 
 def propagate(
-    A: Adjacency, B_0: DataFrame, H_bar: np.ndarray, num_layers: int, kind: Matrix = "none"
+    A: Adjacency,
+    B_0: DataFrame,
+    H_bar: np.ndarray,
+    num_layers: int,
+    kind: Matrix = "none",
+    *,
+    work: Work,
 ) -> DataFrame:
     """B̄^(K), with A as it is, D^-½AD^-½ ("sym") or D^-1A ("row").
 
-    The beliefs of every round but the last are checkpointed: the plan of round k does not contain
+    The beliefs of every round but the last are written down: the plan of round k does not contain
     round k-1, and a lost executor costs a part of one round.
     """
     c = len(H_bar)
-    if num_layers > 1:
-        check_checkpoints(B_0)
     if kind != "none":
         B_0 = kept(_with_scale(A, B_0, kind))
     B = B_0
     for k in range(1, num_layers + 1):
         B = step(A, B_0, B, H_bar, kind)
         if k < num_layers:
-            B = B.persist()
-            before, B = B, B.checkpoint()
-            before.unpersist()
+            B = work.keep(f"round-{k}", B)
     return B.select("id", *beliefs(c))
 
 
@@ -72,16 +74,6 @@ def product(names: list[str], H: np.ndarray) -> list[Column]:
         reduce(add, (F.col(name) * F.lit(float(h)) for name, h in zip(names, column, strict=True)))
         for column in H.T
     ]
-
-
-def check_checkpoints(table: DataFrame) -> None:
-    """Raises unless there is a folder for the beliefs between rounds."""
-    if table.sparkSession.sparkContext.getCheckpointDir() is None:
-        raise InputError(
-            "Two or more layers need a checkpoint folder that every executor can reach. "
-            "Try spark.sparkContext.setCheckpointDir('hdfs:///tmp/cpgnn'), or --work on the "
-            "command line."
-        )
 
 
 def _with_scale(A: Adjacency, B_0: DataFrame, kind: Matrix) -> DataFrame:

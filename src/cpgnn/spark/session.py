@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -16,13 +15,12 @@ from cpgnn.errors import InputError
 
 @contextmanager
 def session(
-    master: str | None = None, conf: Mapping[str, str] | None = None, work: str | None = None
+    master: str | None = None, conf: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
     """A session on `master`; without one, what spark-submit says, or else all local cores.
 
     `conf` are Spark's own settings, as in `spark-submit --conf`. Without spark-submit, and where
-    nobody names the Python of the executors, it is this one. `work` is a folder that all of them
-    reach, for the beliefs between rounds; on one machine a temporary one does.
+    nobody names the Python of the executors, it is this one.
     """
     check_java()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
@@ -39,32 +37,22 @@ def session(
         builder = builder.config(key, value)
     new = SparkSession.getActiveSession() is None
     spark = builder.getOrCreate()
-    context, folder = spark.sparkContext, None
-    local = (context.master or "").startswith("local")
-    if work is None and context.getCheckpointDir() is None and local:
-        work = folder = tempfile.mkdtemp(prefix="cpgnn-spark-")
-    if work is not None:
-        context.setCheckpointDir(work)
     try:
         yield spark
     finally:
         if new:
             spark.stop()
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
-EDGE_ENDS = 500_000
-"""Of a partition: what takes seconds."""
+EDGE_ENDS, LEAST = 500_000, 8
+"""Of a partition: what takes seconds; and the fewest partitions."""
 
 
 def fit_partitions(edges: DataFrame) -> None:
     """Fewer partitions than Spark's own 200 for a small graph, unless somebody chose a number."""
     key, spark = "spark.sql.shuffle.partitions", edges.sparkSession
-    if spark.sparkContext.getConf().contains(key) or spark.conf.get(key) != "200":
-        return
-    least, wanted = 2 * spark.sparkContext.defaultParallelism, 2 * edges.count() // EDGE_ENDS
-    spark.conf.set(key, min(200, max(least, wanted)))
+    if spark.conf.get(key) == "200":
+        spark.conf.set(key, min(200, max(LEAST, 2 * edges.count() // EDGE_ENDS)))
 
 
 def check_java() -> None:

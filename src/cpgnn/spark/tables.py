@@ -7,11 +7,10 @@ rows by one pass over each table, ids by one over all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
 
 import numpy as np
 from pyspark import StorageLevel
@@ -19,14 +18,19 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cpgnn.engine.text import count
+from cpgnn.engine.text import count, listed
+from cpgnn.errors import wrong_value
 from cpgnn.io.files import wrong
 from cpgnn.io.labels import SPLITS
-from cpgnn.spark.columns import EDGES, FEATURES, INTEGER, LABELS, check_columns
+from cpgnn.io.node_kinds import OTHER
+from cpgnn.relations.edge_types import Directed
+from cpgnn.spark.columns import EDGES, FEATURES, INTEGER, KINDS, LABELS, check_columns
 from cpgnn.spark.errors import spark_errors
+from cpgnn.spark.rows import PADDED, Rule, check_rows
 
 LARGEST = float(np.finfo(np.float32).max)
-BLANK, BROKEN, PADDED = r"(?U)^\s*$", r"[\r\n]", r"(?U)^\s|\s$"
+TABLE_NAME = re.compile(r"\w+(\.\w+){0,2}")
+"""[catalog.][schema.]table"""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Tables:
     """Checked tables; ids are bigint in all of them, or text in all of them."""
 
     edges: DataFrame
-    """source, target[, weight double]: rows as given, in one direction or both."""
+    """source, target[, weight double][, type]: rows as given, in one direction or both."""
     labels: DataFrame | None
     """id, label (text, null = unknown), split ("" = not said)."""
     features: DataFrame | None
@@ -42,11 +46,18 @@ class Tables:
     feature_names: tuple[str, ...]
     """What their owner calls them."""
     ends: DataFrame
-    """Every node that an edge row names, kept on the executors: id, rows."""
+    """Every node that an edge row names, kept on the executors: id, rows, links (rows that join it
+    with another node)."""
     rows: int
     """Rows of `edges`."""
     self_loops: int
     """Rows of `edges` that join a node with itself."""
+    kinds: DataFrame | None = None
+    """id, kind of the nodes that have one."""
+    directed: Directed = False
+    """Whether edges lead from source to target: all, none, or those of some types."""
+    content: str = ""
+    """Rows and a sum of hashes of every table: tells these tables from others."""
 
     @property
     def weighted(self) -> bool:
@@ -65,7 +76,7 @@ class Tables:
     @property
     def ids(self) -> DataFrame:
         """id: the nodes of every table, some of them more than once."""
-        every = (self.ends, self.labels, self.features)
+        every = (self.ends, self.labels, self.features, self.kinds)
         return reduce(DataFrame.unionByName, (t.select("id") for t in every if t is not None))
 
 
@@ -76,6 +87,7 @@ class Names:
     edges: str = "edges"
     labels: str = "labels"
     features: str = "features"
+    kinds: str = "kinds"
 
 
 @dataclass(frozen=True)
@@ -89,6 +101,12 @@ class Given:
     features: DataFrame | None = None
     """id and one numeric column each."""
     names: Names = Names()
+    kinds: DataFrame | None = None
+    """id, kind: what nodes are; those without a row are "other"."""
+    relation: str | None = None
+    """The column of the edges that names their type."""
+    directed: Directed = False
+    """Edges lead from source to target; or those of the types in such a list do."""
 
     @classmethod
     def read(
@@ -97,15 +115,22 @@ class Given:
         edges: str,
         labels: str | None = None,
         features: str | None = None,
+        *,
+        kinds: str | None = None,
+        relation: str | None = None,
+        directed: Directed = False,
     ) -> Given:
-        """Parquet tables, by their paths."""
-        rest = [None if path is None else _read(spark, path) for path in (labels, features)]
-        names = Names(edges, labels or "labels", features or "features")
-        return cls(_read(spark, edges), rest[0], rest[1], names)
+        """Parquet tables by their paths, or tables of the catalog by their names."""
+        paths = (labels, features, kinds)
+        rest = [None if path is None else _read(spark, path) for path in paths]
+        names = Names(edges, labels or "labels", features or "features", kinds or "kinds")
+        return cls(_read(spark, edges), rest[0], rest[1], names, rest[2], relation, directed)
 
 
 def _read(spark: SparkSession, path: str) -> DataFrame:
     with spark_errors(path):
+        if TABLE_NAME.fullmatch(path) and spark.catalog.tableExists(path):
+            return spark.table(path)
         return spark.read.parquet(path)
 
 
@@ -113,29 +138,41 @@ def _read(spark: SparkSession, path: str) -> DataFrame:
 def check_tables(given: Given, *, unlabelled: str | None = None) -> Tables:
     """The tables with plain names and types; the first thing that is wrong is an `InputError`."""
     names, ids = given.names, []
+    places = _edge_places(given)
+    plain = given.edges.select(*(column_at(given.edges, i) for i in places))
     for table, name, layout in (
-        (given.edges, names.edges, EDGES),
+        (plain, names.edges, EDGES),
         (given.labels, names.labels, LABELS),
         (given.features, names.features, FEATURES),
+        (given.kinds, names.kinds, KINDS),
     ):
         if table is not None:
             check_columns(table.schema, name, layout)
             ids += table.schema.fields[: 2 if layout is EDGES else 1]
     whole = all(isinstance(field.dataType, INTEGER) for field in ids)
     kind = T.LongType() if whole else T.StringType()
-    edges, found = _edges(given.edges, kind, names.edges)
-    padded, labels, features = found["padded"], None, None
+    edges, found = _edges(given.edges, places, kind, given)
+    labels = features = kinds = None
+    counted = [found]
     if given.labels is not None:
         labels, more = _labels(given.labels, kind, unlabelled, names.labels)
-        padded += more["padded"]
+        counted.append(more)
     if given.features is not None:
         features, more = _features(given.features, kind, names.features)
-        padded += more["padded"]
+        counted.append(more)
+    if given.kinds is not None:
+        kinds, more = _kinds(given.kinds, kind, names.kinds)
+        counted.append(more)
     own = () if given.features is None else tuple(given.features.columns[1:])
-    ends = edges.select(F.explode(F.array("source", "target")).alias("id"))
-    ends = kept(ends.groupBy("id").agg(F.count(F.lit(1)).alias("rows")))
-    tables = Tables(edges, labels, features, own, ends, found["rows"], found["loops"])
-    if padded:
+    links = proper_rows(edges).cast("long").alias("link")
+    ends = edges.select(F.explode(F.array("source", "target")).alias("id"), links)
+    ends = ends.groupBy("id").agg(F.count(F.lit(1)).alias("rows"), F.sum("link").alias("links"))
+    sizes = found["rows"], found["loops"]
+    content = f"{[(one['rows'], one['content']) for one in counted]} {given.directed}"
+    tables = Tables(
+        edges, labels, features, own, kept(ends), *sizes, kinds, given.directed, content
+    )
+    if any(one["padded"] for one in counted):
         _check_padding(tables, names)
     _check_ids(tables, names)
     return tables
@@ -155,31 +192,51 @@ def kept(table: DataFrame) -> DataFrame:
 # -- rows, by one pass over each table ------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Rows where `broken` holds are refused, with one of them as the example."""
-
-    broken: Column
-    what: str
-    must: str
-    hint: str = "Remove or correct the rows."
-
-
 Checked = tuple[DataFrame, dict[str, int]]
 """A table and what was counted in it."""
 
 
-def _edges(table: DataFrame, kind: T.DataType, name: str) -> Checked:
+def proper_rows(edges: DataFrame) -> Column:
+    """Whether a row joins two different nodes with a weight."""
+    proper = F.col("source") != F.col("target")
+    return proper & (F.col("weight") > 0) if "weight" in edges.columns else proper
+
+
+def _edges(table: DataFrame, places: list[int], kind: T.DataType, given: Given) -> Checked:
+    """`places`: of source, target[, weight]; the type is where `given.relation` says."""
     ends = ("source", "target")
-    columns = [column_at(table, i).cast(kind).alias(end) for i, end in enumerate(ends)]
+    both = zip(places[:2], ends, strict=True)
+    columns = [column_at(table, i).cast(kind).alias(end) for i, end in both]
     rules, loop = [], F.col("source") == F.col("target")
-    if len(table.columns) == 3:
-        columns.append(column_at(table, 2).cast("double").alias("weight"))
+    if len(places) == 3:
+        columns.append(column_at(table, places[2]).cast("double").alias("weight"))
         w = F.col("weight")
         bad = w.isNull() | F.isnan(w) | (w < 0) | (w > LARGEST)
         rules.append(Rule(bad, "An edge weight", "be a finite number of at least 0"))
+    if given.relation is not None:
+        at = table.columns.index(given.relation)
+        columns.append(_trimmed(column_at(table, at).cast("string")).alias("type"))
+        unnamed = F.col("type").isNull() | (F.col("type") == "")
+        rules.append(Rule(unnamed, "The type of an edge", "not be empty"))
     edges = table.select(*columns)
-    return edges, _check_rows(edges, name, "Edges", ends, rules, loop)
+    return edges, check_rows(edges, given.names.edges, "Edges", ends, rules, loop)
+
+
+def _edge_places(given: Given) -> list[int]:
+    """Where the columns of the edges are, without that of their types."""
+    columns, name = given.edges.columns, given.relation
+    if name is not None and name not in columns[2:]:
+        must = "name a column of the edges, after source and target"
+        raise wrong_value("relation", must, f"{name!r}, and the columns {listed(columns)}")
+    return [i for i, column in enumerate(columns) if column != name]
+
+
+def _kinds(table: DataFrame, kind: T.DataType, name: str) -> Checked:
+    named = _trimmed(column_at(table, 1).cast("string"))
+    kinds = table.select(column_at(table, 0).cast(kind).alias("id"), named.alias("kind"))
+    empty = F.col("kind").isNull() | (F.col("kind") == "")
+    rule = Rule(empty, "The kind of a node", "not be empty")
+    return kinds, check_rows(kinds, name, "Kinds", ("id",), [rule])
 
 
 def _labels(table: DataFrame, kind: T.DataType, unlabelled: str | None, name: str) -> Checked:
@@ -197,7 +254,7 @@ def _labels(table: DataFrame, kind: T.DataType, unlabelled: str | None, name: st
         split.alias("split"),
     )
     rule = Rule(~F.col("split").isin("", *SPLITS), "A split", "be train, val, test or empty")
-    return labels, _check_rows(labels, name, "Labels", ("id",), [rule])
+    return labels, check_rows(labels, name, "Labels", ("id",), [rule])
 
 
 def _features(table: DataFrame, kind: T.DataType, name: str) -> Checked:
@@ -208,47 +265,7 @@ def _features(table: DataFrame, kind: T.DataType, name: str) -> Checked:
     x = map(F.col, values)
     bad = reduce(or_, (x.isNull() | F.isnan(x) | (F.abs(x) > LARGEST) for x in x))
     rule = Rule(bad, "A feature", "be a finite 32-bit number", "Fill the gaps first.")
-    return features, _check_rows(features, name, "Features", ("id",), [rule])
-
-
-def _check_rows(
-    table: DataFrame,
-    name: str,
-    what: str,
-    ids: Sequence[str],
-    rules: list[Rule],
-    loop: Column | None = None,
-) -> dict[str, int]:
-    """Counts, in one pass: rows, those that break a rule, padded ids, and loops."""
-    padded = F.lit(False)
-    for id in map(F.col, reversed(ids)):
-        if isinstance(table.schema[ids[0]].dataType, T.LongType):
-            rules = [Rule(id.isNull(), "A node id", "not be missing"), *rules]
-        else:
-            empty = Rule(id.isNull() | id.rlike(BLANK), "A node id", "not be empty")
-            rules = [empty, Rule(id.rlike(BROKEN), "A node id", "be on one line"), *rules]
-            padded = padded | id.rlike(PADDED)
-    counts = [F.count_if(rule.broken).alias(f"rule{i}") for i, rule in enumerate(rules)]
-    counts += [F.count_if(padded).alias("padded")]
-    if loop is not None:
-        counts.append(F.count_if(loop).alias("loops"))
-    found = table.agg(F.count(F.lit(1)).alias("rows"), *counts).first()
-    assert found is not None
-    for i, rule in enumerate(rules):
-        if found[f"rule{i}"]:
-            row = table.where(rule.broken).first()
-            assert row is not None
-            got = f"{count(found[f'rule{i}'], 'row')} such as ({_shown(row.asDict())})"
-            raise wrong(name, rule.what, rule.must, got, rule.hint)
-    if not found["rows"]:
-        raise wrong(name, what, "have at least one row", "none")
-    return found.asDict()
-
-
-def _shown(row: dict[str, Any]) -> str:
-    items = list(row.items())
-    text = ", ".join(f"{key} {value!r}" for key, value in items[:4])
-    return text + (", …" if len(items) > 4 else "")
+    return features, check_rows(features, name, "Features", ("id",), [rule])
 
 
 # -- ids, by one pass over all tables -------------------------------------------------------------
@@ -256,7 +273,7 @@ def _shown(row: dict[str, Any]) -> str:
 
 def _check_ids(tables: Tables, names: Names) -> None:
     """Each node is labelled once and has features once; most labelled nodes are in the edges."""
-    if tables.labels is None and tables.features is None:
+    if tables.labels is None and tables.features is None and tables.kinds is None:
         return
     one, known = F.lit(1), F.col("label").isNotNull().cast("int")
     rows = _marked(tables.ends, ends=one)
@@ -264,21 +281,33 @@ def _check_ids(tables: Tables, names: Names) -> None:
         rows = rows.unionByName(_marked(tables.labels, labels=one, known=known))
     if tables.features is not None:
         rows = rows.unionByName(_marked(tables.features, features=one))
-    nodes = rows.groupBy("id").agg(*(F.sum(mark).alias(mark) for mark in MARKS))
-    ends, labels, known, features = map(F.col, MARKS)
-    without = (ends + labels > 0) & (features == 0)
+    if tables.kinds is not None:
+        rows = rows.unionByName(_marked(tables.kinds, kinds=one, kind=F.col("kind")))
+    marks = [F.max(mark) if mark == "kind" else F.sum(mark) for mark in MARKS]
+    nodes = rows.groupBy("id").agg(*(m.alias(n) for m, n in zip(marks, MARKS, strict=True)))
+    ends, labels, known, features, kinds, kind = map(F.col, MARKS)
+    kind = F.coalesce(kind, F.lit(OTHER))
+    without = (ends + labels + kinds > 0) & (features == 0)
+    if tables.features is not None and tables.kinds is not None:  # a kind may have none
+        having = nodes.where(features > 0).select(kind.alias("kind")).distinct().collect()
+        without = without & kind.isin([row["kind"] for row in having])
     found = nodes.agg(
         F.count_if(labels > 1),
         F.count_if(features > 1),
+        F.count_if(kinds > 1),
         F.count_if((known > 0) & (ends == 0)),
         F.count_if(known > 0),
         F.count_if(without),
+        F.collect_set(F.when(known > 0, kind)),
     ).first()
     assert found is not None
-    labelled_twice, features_twice, foreign, total, featureless = found
-    for twice, mark, name, must in (
-        (labelled_twice, "labels", names.labels, "be labelled once"),
-        (features_twice, "features", names.features, "have features once"),
+    *twices, foreign, total, featureless, with_labels = found
+    for twice, mark, name, must in zip(
+        twices,
+        ("labels", "features", "kinds"),
+        (names.labels, names.features, names.kinds),
+        ("be labelled once", "have features once", "have one kind"),
+        strict=True,
     ):
         if twice:
             node = nodes.where(F.col(mark) > 1).first()
@@ -288,6 +317,9 @@ def _check_ids(tables: Tables, names: Names) -> None:
     if 2 * foreign > total:
         got, hint = f"{foreign:,} of {total:,} that are not", "Check that the tables match."
         raise wrong(names.labels, "Most ids", f"be in {names.edges}", got, hint)
+    if tables.kinds is not None and len(with_labels) > 1:
+        got, hint = listed(sorted(with_labels)), "Remove the labels of the other kinds."
+        raise wrong(names.labels, "Labels", "sit on one kind of nodes", got, hint)
     if tables.features is not None and featureless:
         node = nodes.where(without).first()
         assert node is not None
@@ -295,12 +327,14 @@ def _check_ids(tables: Tables, names: Names) -> None:
         raise wrong(names.features, "Every node", "have features", got, "Add the rows.")
 
 
-MARKS = ("ends", "labels", "known", "features")
+MARKS = ("ends", "labels", "known", "features", "kinds", "kind")
 
 
 def _marked(table: DataFrame, **marks: Column) -> DataFrame:
     """id and, for every table, in how many of its rows the id stands."""
-    return table.select("id", *(marks.get(mark, F.lit(0)).alias(mark) for mark in MARKS))
+    none = {"kind": F.lit(None).cast("string")}
+    found = {mark: marks.get(mark, none.get(mark, F.lit(0))) for mark in MARKS}
+    return table.select("id", *(column.alias(mark) for mark, column in found.items()))
 
 
 def _check_padding(tables: Tables, names: Names) -> None:

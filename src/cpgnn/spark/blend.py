@@ -1,0 +1,285 @@
+"""The default model on tables: `cpgnn.blend` for Spark.
+
+A prior is a function of one row, once that row holds what was gathered around the node; a round of
+the second stage is one join and one sum over all relations that are heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cpgnn.blend.blend import Blend, Hearing
+from cpgnn.priors.inputs import HALF
+from cpgnn.priors.members import NetworkPrior, TogetherPrior
+from cpgnn.spark.own import SMOOTHED, FromColumns, FromFeatures, Plan, column_names, light, part
+from cpgnn.spark.propagation import beliefs
+from cpgnn.spark.relations import Relations, named
+from cpgnn.spark.softmax import softmax
+from cpgnn.spark.structure import COLUMNS, structure
+from cpgnn.spark.tables import Tables, kept
+from cpgnn.spark.work import Work
+
+if TYPE_CHECKING:
+    from cpgnn.classifier import CPGNNClassifier
+
+ALPHA = 0.1
+"""Of personalised PageRank, as in `priors.columns.personalised`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Distributed:
+    """A fitted blend, and the graph that it speaks about."""
+
+    classifier: CPGNNClassifier
+    tables: Tables
+    relations: Relations
+    fit: DataFrame
+    """The nodes of the fit: id, y (the label that trained it, -1: none) and what it knows of each:
+    first weights of LINK and places."""
+    nodes: DataFrame
+    """id of every node."""
+    work: Work
+
+    @classmethod
+    def of(cls, classifier: CPGNNClassifier, tables: Tables, work: Work) -> Distributed:
+        nodes = kept(tables.ids.distinct())
+        fit = _fit_nodes(classifier, nodes)
+        predicted = predicted_nodes(tables, fit.where(F.col("y") >= 0), nodes)
+        relations = Relations(tables, predicted)
+        return cls(classifier, tables, relations, fit, nodes, work)
+
+    @property
+    def blend(self) -> Blend:
+        assert isinstance(self.classifier.model_, Blend)
+        return self.classifier.model_
+
+    @property
+    def plan(self) -> Plan:
+        made = Plan.of(self.blend, self.classifier.n_features_in_)
+        return replace(made, priors=tuple(map(light, made.priors)))
+
+    def logits(self) -> tuple[DataFrame, DataFrame]:
+        """Own part and logits: id, y, nothing (whether nothing is known of a node), b0 … b(c-1)."""
+        c, hears = self.blend.num_classes, self.blend.hears
+        names, own = beliefs(c), self._own()
+        heard = self.relations.heard(hears)
+        logits = own.select("id", "y", *_renamed(part("o", 0, c), names))
+        for t, stage in enumerate(self.blend.stages, start=1):
+            P = softmax(logits, names, rest=["y"])
+            known = [F.when(F.col("y") >= 0, (F.col("y") == j).cast("double")) for j in range(c)]
+            said = [F.coalesce(k, n) - 1 / c for k, n in zip(known, names, strict=True)]
+            sums = heard.sums(P.select("id", *named(said, names)), names, stage.H_bar)
+            logits = own.select("id", "y", "nothing", *part("o", t, c))
+            total = [F.col(o) for o in part("o", t, c)]
+            if sums is not None:
+                logits = logits.join(sums, "id", "left")
+                total = [o + F.coalesce(n, F.lit(0.0)) for o, n in zip(total, names, strict=True)]
+            logits = logits.select("id", "y", "nothing", *named(total, names))
+            if t < len(self.blend.stages):
+                logits = self.work.keep(f"round-{t}", logits)
+        return own, logits
+
+    def _own(self) -> DataFrame:
+        """id, y, nothing, and the own part of every round: o0_0 …"""
+        plan, blend, work = self.plan, self.blend, self.work
+        base = self._base()
+        parts = [base, *self._hops(base), *self._smoothed(base)]
+        if plan.has_columns:
+            parts.append(structure(self.relations.near, self.nodes, work))
+        for m, prior in plan.having("together"):
+            assert isinstance(prior, TogetherPrior)
+            names, raw = part("t", m, plan.c), part("r", m, plan.c)
+            P = softmax(base.select("id", *raw), raw, minus=1 / plan.c)
+            heard = self.relations.heard([Hearing(r, HALF) for r in prior.relations])
+            sums = heard.sums(P, raw, prior.made.H_bar)
+            if sums is None:
+                sums = base.select("id", *(F.lit(0.0).alias(r) for r in raw))
+            parts.append(sums.select("id", *_renamed(raw, names)))
+        made = {name for one in parts[1:] for name in one.columns if name != "id"}
+        first = base.select(*(name for name in base.columns if name not in made))
+        row = reduce(lambda one, other: one.join(other, "id", "left"), [first, *parts[1:]])
+        row = row.fillna(0.0, subset=[name for name in made if name not in COLUMNS])
+        places = 0 if blend.basis.places is None else blend.basis.places.shape[1]
+        makes = FromColumns(
+            plan,
+            np.stack([blend.w_0, *(stage.w for stage in blend.stages)]),
+            np.stack([np.zeros(plan.c), *(stage.b for stage in blend.stages)]),
+            column_names(plan, places),
+        )
+        own = row.mapInArrow(makes.rows, _schema(base, makes.names))
+        return work.keep("own", base.select("id", "y", "nothing").join(own, "id"))
+
+    def _base(self) -> DataFrame:
+        """id, y, asked, nothing, degree, and what the features and the fit say of every node."""
+        tables, plan = self.tables, self.plan
+        row = self.nodes.join(self.fit, "id", "left").fillna(-1, subset=["y"])
+        row = row.fillna(0.0, subset=[n for n in self.fit.columns if n not in ("id", "y")])
+        links = tables.ends.select("id", "links")
+        row = row.join(links, "id", "left").join(self.relations.degrees, "id", "left")
+        asked: Column = F.lit(True)
+        if self.relations.predicted is not None:
+            marked = self.relations.predicted.select("id", F.lit(True).alias("asked_for"))
+            row = row.join(marked, "id", "left")
+            asked = F.col("asked_for").isNotNull()
+        empty: Column = F.lit(True)
+        if tables.features is not None:
+            features = tables.features.withColumn("bare", F.lit(False))
+            if tables.kinds is not None:
+                features = self.nodes.join(features, "id", "left")
+                features = features.withColumn("bare", F.col("x0").isNull())
+            makes = FromFeatures(plan, self.classifier.scaler_, self.blend.basis)
+            schema = _schema(features, ["empty", *plan.own]).replace(
+                "empty double", "empty boolean"
+            )
+            row = row.join(features.mapInArrow(makes.rows, schema), "id", "left")
+            empty = F.col("empty")
+        alone = F.coalesce("links", F.lit(0)) == 0
+        shared = self.classifier.class_shares_ is not None
+        row = row.withColumns(
+            {
+                "asked": asked,
+                "nothing": alone & empty & (F.col("y") < 0) & F.lit(shared),
+                "degree": F.coalesce("degree", F.lit(0.0)),
+            }
+        )
+        dropped = ("links", "neighbours", "asked_for", "empty")
+        return self.work.keep("nodes", row.drop(*dropped))
+
+    def _hops(self, base: DataFrame) -> Iterable[DataFrame]:
+        """Means over one and two hops of what trees read; what LINK hears of the nodes it knows."""
+        A, plan, degrees = self.relations.near, self.plan, self.relations.degrees
+        link = [
+            (part("w", m, len(p.network.b)), part("s", m, len(p.network.b)))
+            for m, p in plan.having("rows")
+            if isinstance(p, NetworkPrior)
+        ]
+        z = plan.table
+        if not z and not link:
+            return
+        values = [*z, *(name for names, _ in link for name in names)]
+        sums = A.times(base.select("id", *values)).join(degrees, "id")
+        means = [(F.col(name) / F.col("degree")).alias(f"n{name}") for name in z]
+        rooted = [
+            (F.col(a) * F.pow("degree", F.lit(-HALF))).alias(b)
+            for names, outs in link
+            for a, b in zip(names, outs, strict=True)
+        ]
+        first = self.work.keep("one-hop", sums.select("id", *means, *rooted))
+        yield first
+        if z:
+            again = A.times(first.select("id", *(f"n{name}" for name in z))).join(degrees, "id")
+            means = [(F.col(f"n{name}") / F.col("degree")).alias(f"nn{name}") for name in z]
+            yield self.work.keep("two-hops", again.select("id", *means))
+
+    def _smoothed(self, base: DataFrame) -> Iterable[DataFrame]:
+        """Ã^k of columns, or personalised PageRank of them; Ã = D̃^-½ (A + I) D̃^-½."""
+        plan, blocks = self.plan, dict[str, tuple[int, float]]()
+        columns: list[Column] = []
+        for m, prior in plan.having(*SMOOTHED):
+            steps = SMOOTHED[prior.reads]  # type: ignore[attr-defined]
+            alpha = ALPHA if steps > 2 else 0.0
+            blocks |= dict.fromkeys(part("s", m, plan.projected(prior)), (steps, alpha))
+        columns += [F.col(name) for name in blocks]
+        for m, _ in plan.having("spread"):
+            names = part("s", m, plan.c)
+            blocks |= dict.fromkeys(names, (10, ALPHA))
+            columns += [(F.col("y") == j).cast("double").alias(n) for j, n in enumerate(names)]
+        if not plan.F and plan.has_columns:
+            names = [name for name in self.fit.columns if name.startswith("v")]
+            blocks |= dict.fromkeys(names, (1, 0.0))
+            columns += [F.col(name) for name in names]
+        if not blocks:
+            return
+        scale = F.pow(F.col("degree") + 1, F.lit(-0.5)).alias("scale")
+        start = base.select("id", scale, *columns)
+        firsts = [name for name, (_, alpha) in blocks.items() if alpha]
+        state = start.select("*", *(F.col(name).alias(f"first_{name}") for name in firsts))
+        for t in range(1, max(steps for steps, _ in blocks.values()) + 1):
+            state = self.work.keep(f"smooth-{t}", self._step(state, t, blocks))
+        yield state.select("id", *blocks)
+
+    def _step(self, state: DataFrame, t: int, blocks: dict[str, tuple[int, float]]) -> DataFrame:
+        """Z ← α Z₀ + (1 − α) Ã Z for the blocks that need a step t."""
+        s, now = F.col("scale"), [name for name, (steps, _) in blocks.items() if steps >= t]
+        sent = [(s * F.col(name)).alias(f"sum_{name}") for name in now]
+        joined = state.join(self.relations.near.times(state.select("id", *sent)), "id", "left")
+        new = {}
+        for name in now:
+            alpha, Z = (
+                blocks[name][1],
+                s * (F.coalesce(f"sum_{name}", F.lit(0.0)) + s * F.col(name)),
+            )
+            new[name] = alpha * F.col(f"first_{name}") + (1 - alpha) * Z if alpha else Z
+        return joined.withColumns(new).select(*state.columns)
+
+
+def predicted_nodes(tables: Tables, known: DataFrame, nodes: DataFrame) -> DataFrame | None:
+    """id of the nodes of the kind that has labels, or had in the fit; None: all."""
+    if tables.kinds is None:
+        return None
+    labelled = known if tables.labels is None else tables.labelled
+    kind = F.coalesce("kind", F.lit("other"))
+    every = kept(nodes.join(tables.kinds, "id", "left").select("id", kind.alias("kind")))
+    found = every.join(labelled, "id", "left_semi").select("kind").distinct().collect()
+    wanted = [row["kind"] for row in found]
+    if not wanted or every.where(~F.col("kind").isin(wanted)).first() is None:
+        return None
+    return kept(every.where(F.col("kind").isin(wanted)).select("id"))
+
+
+def _fit_nodes(classifier: CPGNNClassifier, nodes: DataFrame) -> DataFrame:
+    """What a blend knows of the nodes of its fit, by their ids: see `blend.known_nodes`."""
+    blend, ids = classifier.model_, classifier.node_ids_
+    assert isinstance(blend, Blend)
+    whole = nodes.schema["id"].dataType.simpleString() == "bigint"
+    if isinstance(ids, pd.RangeIndex) and not _same_numbers(nodes, len(ids)):
+        at, names = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64 if whole else object)
+    else:
+        at, names = _comparable(ids, whole)
+    columns: dict[str, np.ndarray] = {"id": names, "y": blend.labels[at].astype(np.int32)}
+    for m, prior in Plan.of(blend, classifier.n_features_in_).having("rows"):
+        assert isinstance(prior, NetworkPrior)
+        W = prior.network.W[at].astype(np.float64)
+        columns |= dict(zip(part("w", m, W.shape[1]), W.T.copy(), strict=True))
+    if blend.basis.places is not None:
+        V = blend.basis.places[at].astype(np.float64)
+        columns |= {f"v{i}": column.copy() for i, column in enumerate(V.T)}
+    schema = {"id": pa.int64() if whole else pa.string()}
+    arrays = {name: pa.array(values, schema.get(name)) for name, values in columns.items()}
+    return nodes.sparkSession.createDataFrame(pa.table(arrays))
+
+
+def _comparable(ids: pd.Index, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Which ids of the fit can be ids here, and they as numbers or as text."""
+    if not whole:
+        return np.arange(len(ids)), ids.astype(str).to_numpy(dtype=object)
+    if pd.api.types.is_integer_dtype(ids.dtype):
+        return np.arange(len(ids)), ids.to_numpy(dtype=np.int64)
+    text = ids.astype(str)
+    plain = np.flatnonzero(text.str.fullmatch(r"0|-?[1-9]\d{0,17}"))
+    return plain, text[plain].to_numpy(dtype=object).astype(np.int64)
+
+
+def _same_numbers(nodes: DataFrame, n: int) -> bool:
+    """Whether the nodes are called 0 … n-1: then they are those of a fit that named none."""
+    number = F.expr("try_cast(id AS bigint)")
+    found = nodes.agg(F.count(F.lit(1)), F.count(number), F.min(number), F.max(number)).first()
+    return found is not None and tuple(found) == (n, n, 0, n - 1)
+
+
+def _renamed(old: list[str], new: list[str]) -> list[Column]:
+    return named([F.col(name) for name in old], new)
+
+
+def _schema(like: DataFrame, names: list[str]) -> str:
+    kind = like.schema["id"].dataType.simpleString()
+    return ", ".join([f"id {kind}", *(f"{name} double" for name in names)])

@@ -1,0 +1,226 @@
+"""Who a node hears, as tables: `cpgnn.relations` for Spark.
+
+A relation has a row (source, target[, weight]) for every neighbour `source` that `target` hears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+
+import numpy as np
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cpgnn.blend.blend import Hearing
+from cpgnn.engine.text import listed, shorten
+from cpgnn.errors import must_be, wrong_value
+from cpgnn.relations.derived import SHARED
+from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, which_directed
+from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS
+from cpgnn.spark.adjacency import Adjacency, both_ways, merged
+from cpgnn.spark.propagation import product
+from cpgnn.spark.tables import Tables, kept, proper_rows
+
+
+@dataclass(frozen=True, eq=False)
+class TypeRows:
+    """The edges of one type, merged: both directions of each, or u → v alone."""
+
+    name: str
+    rows: DataFrame
+    directed: bool
+
+    def relations(self) -> dict[str, DataFrame]:
+        if not self.directed:
+            return {self.name: self.rows}
+        named = f"{self.name} ({{}})" if self.name != UNNAMED else "{}"
+        return {named.format("out"): _turned(self.rows), named.format("in"): self.rows}
+
+
+class Relations:
+    """The relations of a graph by name, each made when it is asked for."""
+
+    def __init__(self, tables: Tables, predicted: DataFrame | None) -> None:
+        """predicted: id of the nodes whose class is asked for; None: all of them."""
+        self.tables, self.predicted = tables, predicted
+
+    @cached_property
+    def types(self) -> list[TypeRows]:
+        """Of a graph that has types or directions."""
+        edges, directed = self.tables.edges, self.tables.directed
+        if "type" not in edges.columns and not directed:
+            return []
+        names = [UNNAMED]
+        if "type" in edges.columns:
+            found = edges.select("type").distinct().limit(MOST_TYPES + 1).collect()
+            names = sorted(row["type"] for row in found)
+        if len(names) > MOST_TYPES:
+            raise wrong_value("relation", f"name at most {MOST_TYPES} types", "more")
+        made = []
+        for name, one_way in zip(names, which_directed(names, directed), strict=True):
+            rows = edges
+            if "type" in edges.columns:
+                rows = edges.where(F.col("type") == name).drop("type")
+            if one_way:
+                M = merged(rows.where(proper_rows(rows)))
+                one_way = M.join(_turned(M), M.columns, "left_anti").first() is not None
+            made.append(TypeRows(name, M if one_way else merged(both_ways(rows)), one_way))
+        plain = "type" not in edges.columns and not made[0].directed
+        return [] if plain else made
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """All edges, whatever their type and direction."""
+        return Adjacency.of(self.tables)
+
+    @cached_property
+    def near(self) -> Adjacency:
+        """A as priors read it: see `relations.derived.near`."""
+        if self.predicted is None:
+            return self.adjacency
+        found = [rows for rows in self._shared.values() if rows is not None]
+        if not found:
+            return self.adjacency
+        ends = ["source", "target"]
+        inside = self.adjacency.everything().select(*ends)
+        for end in ends:
+            inside = inside.join(self.predicted.withColumnRenamed("id", end), end, "left_semi")
+        rows = reduce(DataFrame.unionByName, (r.select(*ends) for r in (inside, *found)))
+        return Adjacency.laid_out(rows.distinct())
+
+    @cached_property
+    def degrees(self) -> DataFrame:
+        """id, neighbours, degree in `near`."""
+        return kept(self.near.degrees())
+
+    @cached_property
+    def _shared(self) -> dict[str, DataFrame | None]:
+        types = self.types or [TypeRows(EDGES, self.adjacency.everything(), directed=False)]
+        return {f"{kind.name}{SHARED}": self._sharing(kind) for kind in types}
+
+    def _sharing(self, kind: TypeRows) -> DataFrame | None:
+        """`relations.derived.shared`: W = M D^-1 Mᵀ over nodes of other kinds."""
+        assert self.predicted is not None
+        inside = self.predicted.select("id", F.lit(True).alias("asked"))
+        ways = [kind.rows, _turned(kind.rows)] if kind.directed else [kind.rows]
+        M = reduce(DataFrame.unionByName, ways).select("source", "target", _weight(kind.rows))
+        for end in ("source", "target"):
+            M = M.join(inside.toDF(end, f"{end}_asked"), end, "left")
+        M = M.where(F.col("source_asked").isNotNull() & F.col("target_asked").isNull())
+        counts = M.groupBy("target").agg(F.count(F.lit(1)).alias("n"), F.sum("weight").alias("D"))
+        counts = kept(counts)
+        square = counts.agg(F.sum(F.col("n").cast("double") ** 2)).first()
+        if square is None or not square[0] or square[0] > MAX_ENTRIES:
+            return None
+        M = M.groupBy("source", "target").agg(F.sum("weight").alias("weight"))
+        back = M.join(counts, "target").select(
+            F.col("source").alias("hearer"), "target", (F.col("weight") / F.col("D")).alias("share")
+        )
+        pairs = M.join(back, "target").where(F.col("source") != F.col("hearer"))
+        total = F.sum(F.col("weight") * F.col("share")).cast("float")
+        return pairs.groupBy("source", F.col("hearer").alias("target")).agg(total.alias("weight"))
+
+    def _two_hops(self) -> DataFrame | None:
+        """Nodes at distance exactly two, each once."""
+        A = self.adjacency
+        neighbours = F.col("neighbours").cast("double")
+        square = A.degrees().agg(F.sum(neighbours**2)).first()
+        if square is None or (square[0] or 0) > MAX_ENTRIES:
+            return None
+        once = A.everything().select("source", "target")
+        first = once.toDF("source", "middle")
+        pairs = first.join(once.toDF("middle", "target"), "middle").select("source", "target")
+        pairs = pairs.where(F.col("source") != F.col("target")).distinct()
+        return pairs.join(once, ["source", "target"], "left_anti")
+
+    def named(self) -> dict[str, Callable[[], DataFrame | None]]:
+        """How to make every relation; None where one is not affordable."""
+        made: dict[str, Callable[[], DataFrame | None]] = {}
+        for kind in self.types:
+            made |= {name: partial(_itself, rows) for name, rows in kind.relations().items()}
+        made[EDGES] = self.adjacency.everything
+        if self.predicted is None:
+            return made | {TWO_HOPS: self._two_hops}
+        return made | {name: partial(_itself, rows) for name, rows in self._shared.items()}
+
+    def heard(self, hears: Sequence[Hearing]) -> Heard:
+        """What it takes to hear these relations."""
+        plain = [hears_.relation for hears_ in hears] == [EDGES] and self.near is self.adjacency
+        if plain:
+            return Heard(self.adjacency, 1, self.degrees, hears[0].gamma)
+        made, parts = self.named(), []
+        for r, one in enumerate(hears):
+            rows = made[one.relation]() if one.relation in made else None
+            if rows is None:
+                must = f"have the relation {shorten(one.relation)}, which the model hears"
+                there = [name for name, make in made.items() if make() is not None]
+                raise must_be("The graph", must, listed(there))
+            parts.append(_propagator(rows, one.gamma).withColumn("relation", F.lit(r + 1)))
+        if not parts:
+            return Heard(None, 0)
+        return Heard(Adjacency.laid_out(reduce(DataFrame.unionByName, parts)), len(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """P_r of several relations in one table, so that a round is one join and one sum."""
+
+    P: Adjacency | None
+    """weight: P_r(target, source); relation: r + 1. Of plain edges: A, and scaled afterwards."""
+    count: int
+    degrees: DataFrame | None = None
+    gamma: float = 0.0
+
+    def sums(self, B: DataFrame, names: list[str], H_bar: np.ndarray) -> DataFrame | None:
+        """Σ_r P_r B H̄_r of beliefs B (id and `names`, 1/c less); a node without any has no row."""
+        if self.P is None:
+            return None
+        if self.degrees is not None:
+            messages = product(names, H_bar[0])
+            sums = self.P.times(B.select("id", *named(messages, names)))
+            if not self.gamma:
+                return sums
+            scale = F.pow("degree", F.lit(-self.gamma))
+            scaled = [F.col(name) * scale for name in names]
+            return sums.join(self.degrees, "id").select("id", *named(scaled, names))
+        said = {
+            f"m{r}_{name}": column
+            for r in range(self.count)
+            for name, column in zip(names, product(names, H_bar[r]), strict=True)
+        }
+        wanted = {}
+        for name in names:
+            every = F.array(*(F.col(f"m{r}_{name}") for r in range(self.count)))
+            wanted[name] = F.sum(self.P.weight() * F.element_at(every, F.col("relation")))
+        return self.P.gathered(B.select("id", *named(said.values(), said)), wanted)
+
+
+def _itself(rows: DataFrame | None) -> DataFrame | None:
+    return rows
+
+
+def named(columns: Iterable[Column], names: Iterable[str]) -> list[Column]:
+    """The columns under these names."""
+    return [column.alias(name) for column, name in zip(columns, names, strict=True)]
+
+
+def _turned(rows: DataFrame) -> DataFrame:
+    rest = [name for name in rows.columns if name not in ("source", "target")]
+    return rows.select(F.col("target").alias("source"), F.col("source").alias("target"), *rest)
+
+
+def _weight(rows: DataFrame) -> Column:
+    weight = F.col("weight").cast("double") if "weight" in rows.columns else F.lit(1.0)
+    return weight.alias("weight")
+
+
+def _propagator(rows: DataFrame, gamma: float) -> DataFrame:
+    """source, target, weight of P = D^-γ A, 32-bit."""
+    rows = rows.select("source", "target", _weight(rows))
+    if gamma:
+        degree = rows.groupBy("target").agg(F.sum("weight").alias("degree"))
+        scaled = F.col("weight") * F.pow("degree", F.lit(-gamma))
+        rows = rows.join(degree, "target").select("source", "target", scaled.alias("weight"))
+    return rows.withColumn("weight", F.col("weight").cast("float"))
