@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from cpgnn.relations.relation import Relation
 
 
+OF_EDGES = ("matrix", "relations", "structure")
+"""Of what a graph keeps, that which its features have no part in."""
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """A graph with optional features and partly known labels.
@@ -202,7 +206,10 @@ class Graph:
         same = names is None and X is not None and X.shape[1] == self.num_features
         names = self.feature_names if same else names
         named = None if names is None else tuple(names)
-        return replace(self, features=X, feature_names=named, mixed=self.mixed if same else None)
+        made = replace(self, features=X, feature_names=named, mixed=self.mixed if same else None)
+        kept = self.__dict__.get("_cache", {})  # what the edges alone say stays true
+        made.__dict__["_cache"] = {key: kept[key] for key in kept if key[0] in OF_EDGES}
+        return made
 
     def with_labels(self, labels: Any, class_names: Sequence[Hashable] | None = None) -> Graph:
         """The same graph with other labels: class indices with `class_names`, else values.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
-from cpgnn import CPGNNClassifier
+from cpgnn import CPGNNClassifier, Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.run.fit import train_run
 from cpgnn.spark import fit
+from spark_blends import random_world
 from spark_files import random_files
 
 pytestmark = pytest.mark.slow
@@ -51,3 +55,44 @@ def test_fit_is_that_of_one_machine(spark, tmp_path, num_layers, text, weighted,
         found.edge_frequency_[known], wanted.edge_frequency_[known], atol=1e-5
     )
     assert found.num_layers_ == wanted.num_layers_
+
+
+def whole(seed, **options):
+    """A world in which every node is within two hops of a label, and it as one machine sorts it."""
+    world = random_world(seed, **options)
+    rows = world.edges[world.edges["source"] != world.edges["target"]]
+    ids = np.unique(np.concatenate([rows["source"], rows["target"]]))
+    world = replace(
+        world,
+        edges=rows,
+        labels=world.labels[world.labels["id"].isin(ids)],
+        features=world.features[world.features["id"].isin(ids)],
+    )
+    labels = world.labels.set_index("id")["label"].reindex(ids)
+    types = None if world.relation is None else rows[world.relation].to_numpy()
+    graph = Graph.from_edges(
+        np.searchsorted(ids, rows["source"]),
+        np.searchsorted(ids, rows["target"]),
+        features=world.features.set_index("id").loc[ids].to_numpy(),
+        feature_names=list(world.features.columns[1:]),
+        labels=labels.where(labels.notna(), None).to_numpy(),
+        node_ids=pd.Index(ids.astype(str), dtype=object),
+        relation=types,
+        directed=world.directed,
+    )
+    split = np.where(labels.notna(), "train", "")
+    return world, LoadedGraph(graph, split)
+
+
+def test_the_default_fit_is_that_of_one_machine(spark, tmp_path):
+    world, loaded = whole(5, types=("knows", "pays"), directed=("pays",))
+    classifier = CPGNNClassifier(budget="fast", seed=1)
+    run = fit(classifier, world.given(spark), tmp_path / "run", test=0)
+    wanted = train_run(loaded, classifier, test=0).classifier
+    found = run.classifier
+    assert list(found.model_.weights) == list(wanted.model_.weights)
+    assert found.model_.hears == wanted.model_.hears
+    P, Q = (one.predict_proba(loaded.graph) for one in (found, wanted))
+    np.testing.assert_allclose(P, Q, atol=1e-4)
+    again = CPGNNClassifier.load(tmp_path / "run" / "model")
+    np.testing.assert_allclose(again.predict_proba(loaded.graph), P, atol=1e-6)

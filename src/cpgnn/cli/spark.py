@@ -69,10 +69,18 @@ def stats(
 def fit(
     edges: Edges,
     labels: Annotated[str, typer.Option(help="Labels: Parquet with id, label[, split].")],
-    features: Annotated[str, typer.Option(help="Features: Parquet with id and numbers.")],
     out: Annotated[Path, typer.Option(help="Folder to write, on this machine.")],
-    layers: Annotated[int, typer.Option(min=1, help="Layers of propagation.")] = 1,
-    prior: Annotated[str, typer.Option(help="Only mlp: the others need one machine.")] = "mlp",
+    features: Features = None,
+    kinds: Kinds = None,
+    relation_column: opt.Relation = None,
+    directed: opt.Directed = False,
+    directed_types: opt.OneWay = None,
+    prior: Annotated[
+        str, typer.Option(help="As in 'fit'; of the paper's models only mlp, with --layers.")
+    ] = "auto",
+    layers: Annotated[
+        int | None, typer.Option(min=1, help="Layers of propagation, for --prior mlp.")
+    ] = None,
     preset: opt.Preset = "default",
     epochs: opt.Epochs = None,
     seed: opt.Seed = 0,
@@ -105,12 +113,13 @@ def fit(
     classifier = opt.classifier(prior, layers, epochs=epochs, test=test, **parameters)
     check_free(out)
     opt.use_threads(threads)
+    way = directed_types.split(",") if directed_types else bool(directed)
     with _spark(master, conf) as spark, progress_bar() as begin:
         from cpgnn import spark as library
 
         run = library.fit(
             classifier,
-            _given(spark, edges, labels, features),
+            _given(spark, edges, labels, features, kinds, relation_column, way),
             out,
             unlabelled=unlabelled,
             max_edges=max_edges,
@@ -151,7 +160,7 @@ def predict(
         from cpgnn.spark.writing import check_new
 
         check_new(spark, out)
-        way = directed_types.split(",") if directed_types else directed
+        way = directed_types.split(",") if directed_types else bool(directed)
         given = _given(spark, edges, labels, features, kinds, relation_column, way)
         table = library.predict(packed, given, work=work)
         rows = library.write_parquet(table, out)

@@ -33,6 +33,8 @@ COMMON = 30
 WORDS = 500
 """Columns of a sparse X that trees read as they are."""
 HALF = 0.5
+STRUCTURE_KEY = ("structure",)
+"""What a graph keeps the shape around its nodes under."""
 SMOOTH_SCALE = 4.0
 """Rows of smoothed inputs have this norm on average: Adam's steps then reach the optimum soon."""
 
@@ -181,7 +183,7 @@ class Inputs:
         if X is None:
             assert self.basis.places is not None
             V = np.where(self.known[:, None] >= 0, self.basis.places[self.known], 0)
-            return np.concatenate([col.structure(self.A), col.with_self(self.A) @ V], axis=1)
+            return np.concatenate([self.structure, col.with_self(self.A) @ V], axis=1)
         read = self.basis.read_by_trees(X.shape[1])
         if read is None:
             Z = self.coordinates[:, :TREE_COLUMNS]
@@ -189,7 +191,12 @@ class Inputs:
             Z = np.array(dense(X[:, read]), dtype=np.float32)
             if self.graph.mixed is not None:
                 Z[self.graph.mixed.gaps[:, read].nonzero()] = np.nan
-        return np.concatenate([col.structure(self.A), *col.hops(self.A, Z)], axis=1)
+        return np.concatenate([self.structure, *col.hops(self.A, Z)], axis=1)
+
+    @property
+    def structure(self) -> np.ndarray:
+        """[n, 7]; of a graph that is part of a larger one, as it is there."""
+        return np.asarray(self.graph.once(STRUCTURE_KEY, lambda: col.structure(self.A)))
 
 
 def _divided(X: Any, norm: float) -> Any:

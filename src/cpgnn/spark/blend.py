@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,7 @@ from cpgnn.priors.inputs import HALF
 from cpgnn.priors.members import NetworkPrior, TogetherPrior
 from cpgnn.spark.own import SMOOTHED, FromColumns, FromFeatures, Plan, column_names, light, part
 from cpgnn.spark.propagation import beliefs
-from cpgnn.spark.relations import Relations, named
+from cpgnn.spark.relations import Heard, Relations, named, predicted_nodes
 from cpgnn.spark.softmax import softmax
 from cpgnn.spark.structure import COLUMNS, structure
 from cpgnn.spark.tables import Tables, kept
@@ -50,11 +50,19 @@ class Distributed:
     work: Work
 
     @classmethod
-    def of(cls, classifier: CPGNNClassifier, tables: Tables, work: Work) -> Distributed:
+    def of(
+        cls,
+        classifier: CPGNNClassifier,
+        tables: Tables,
+        work: Work,
+        relations: Relations | None = None,
+    ) -> Distributed:
+        """`relations`: those of the graph, where they are there already."""
         nodes = kept(tables.ids.distinct())
         fit = _fit_nodes(classifier, nodes)
-        predicted = predicted_nodes(tables, fit.where(F.col("y") >= 0), nodes)
-        relations = Relations(tables, predicted)
+        if relations is None:
+            known = fit.where(F.col("y") >= 0)
+            relations = Relations(tables, predicted_nodes(tables, nodes, known))
         return cls(classifier, tables, relations, fit, nodes, work)
 
     @property
@@ -67,17 +75,26 @@ class Distributed:
         made = Plan.of(self.blend, self.classifier.n_features_in_)
         return replace(made, priors=tuple(map(light, made.priors)))
 
+    @cached_property
+    def _heard(self) -> Heard:
+        """Every relation that is heard, by the second stage or in a prior."""
+        names = dict.fromkeys(one.relation for one in self.blend.hears)
+        for _, prior in self.plan.having("together"):
+            assert isinstance(prior, TogetherPrior)
+            names |= dict.fromkeys(prior.relations)
+        return self.relations.heard(list(names))
+
     def logits(self) -> tuple[DataFrame, DataFrame]:
         """Own part and logits: id, y, nothing (whether nothing is known of a node), b0 … b(c-1)."""
         c, hears = self.blend.num_classes, self.blend.hears
         names, own = beliefs(c), self._own()
-        heard = self.relations.heard(hears)
+        heard = self._heard
         logits = own.select("id", "y", *_renamed(part("o", 0, c), names))
         for t, stage in enumerate(self.blend.stages, start=1):
             P = softmax(logits, names, rest=["y"])
             known = [F.when(F.col("y") >= 0, (F.col("y") == j).cast("double")) for j in range(c)]
             said = [F.coalesce(k, n) - 1 / c for k, n in zip(known, names, strict=True)]
-            sums = heard.sums(P.select("id", *named(said, names)), names, stage.H_bar)
+            sums = heard.sums(P.select("id", *named(said, names)), names, hears, stage.H_bar)
             logits = own.select("id", "y", "nothing", *part("o", t, c))
             total = [F.col(o) for o in part("o", t, c)]
             if sums is not None:
@@ -99,8 +116,8 @@ class Distributed:
             assert isinstance(prior, TogetherPrior)
             names, raw = part("t", m, plan.c), part("r", m, plan.c)
             P = softmax(base.select("id", *raw), raw, minus=1 / plan.c)
-            heard = self.relations.heard([Hearing(r, HALF) for r in prior.relations])
-            sums = heard.sums(P, raw, prior.made.H_bar)
+            hears = [Hearing(name, HALF) for name in prior.relations]
+            sums = self._heard.sums(P, raw, hears, prior.made.H_bar)
             if sums is None:
                 sums = base.select("id", *(F.lit(0.0).alias(r) for r in raw))
             parts.append(sums.select("id", *_renamed(raw, names)))
@@ -220,20 +237,6 @@ class Distributed:
             )
             new[name] = alpha * F.col(f"first_{name}") + (1 - alpha) * Z if alpha else Z
         return joined.withColumns(new).select(*state.columns)
-
-
-def predicted_nodes(tables: Tables, known: DataFrame, nodes: DataFrame) -> DataFrame | None:
-    """id of the nodes of the kind that has labels, or had in the fit; None: all."""
-    if tables.kinds is None:
-        return None
-    labelled = known if tables.labels is None else tables.labelled
-    kind = F.coalesce("kind", F.lit("other"))
-    every = kept(nodes.join(tables.kinds, "id", "left").select("id", kind.alias("kind")))
-    found = every.join(labelled, "id", "left_semi").select("kind").distinct().collect()
-    wanted = [row["kind"] for row in found]
-    if not wanted or every.where(~F.col("kind").isin(wanted)).first() is None:
-        return None
-    return kept(every.where(F.col("kind").isin(wanted)).select("id"))
 
 
 def _fit_nodes(classifier: CPGNNClassifier, nodes: DataFrame) -> DataFrame:

@@ -23,8 +23,10 @@ from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.labels import encode_labels
+from cpgnn.io.node_kinds import OTHER
+from cpgnn.priors.inputs import STRUCTURE_KEY
 from cpgnn.spark.adjacency import Adjacency
-from cpgnn.spark.tables import Tables
+from cpgnn.spark.tables import Tables, proper_rows
 
 MAX_EDGES = 20_000_000
 """What one machine trains on at two or three CPU seconds an epoch (benchmarks/results/scale.md)."""
@@ -38,7 +40,7 @@ class Field:
     """The edges around the labelled nodes, still in Spark, and how many labels they are for."""
 
     edges: DataFrame
-    """source, target[, weight]: each edge once."""
+    """source, target[, weight]: each edge once; or the rows as given, where they have types."""
     labels: DataFrame
     """id, label, split of the labelled nodes that are used."""
     num_edges: int
@@ -73,7 +75,8 @@ def receptive_field(
     share = 1.0
     for _ in range(TRIES):
         chosen = labels if share == 1.0 else _sampled(labels, share, seed)
-        edges = _edges_around(A, chosen.select("id"), hops).persist(StorageLevel.DISK_ONLY)
+        edges = _edges_around(A, tables, chosen.select("id"), hops)
+        edges = edges.persist(StorageLevel.DISK_ONLY)
         num_edges = edges.count()
         if num_edges <= max_edges:
             notice = None
@@ -99,12 +102,19 @@ def receptive_field(
     )
 
 
-def _edges_around(A: Adjacency, seeds: DataFrame, hops: int) -> DataFrame:
+def _edges_around(A: Adjacency, tables: Tables, seeds: DataFrame, hops: int) -> DataFrame:
     """Every edge that touches a node within hops-1 of the seeds, once."""
     rows = seeds
     for _ in range(hops - 1):
         reached = A.leaving(rows).select(F.col("target").alias("id"))
         rows = rows.unionByName(reached).distinct()
+    if tables.directed or "type" in tables.edges.columns:
+        edges = tables.edges.where(proper_rows(tables.edges))
+        for end in ("source", "target"):
+            marked = rows.select(F.col("id").alias(end), F.lit(True).alias(f"{end}_inside"))
+            edges = edges.join(marked, end, "left")
+        touching = F.coalesce("source_inside", "target_inside").isNotNull()
+        return edges.where(touching).select(*tables.edges.columns)
     inside = rows.select(F.col("id").alias("target"), F.lit(True).alias("inside"))
     edges = A.leaving(rows).join(inside, "target", "left")
     once = edges.where(F.col("inside").isNull() | (F.col("source") < F.col("target")))
@@ -120,45 +130,74 @@ def _sampled(labels: DataFrame, share: float, seed: int) -> DataFrame:
     return marked.where(F.col("whole").isNotNull() | draw).select("id", "label", "split")
 
 
-def collect_field(field: Field, tables: Tables) -> LoadedGraph:
-    """The field as a graph on the driver, its nodes sorted by id (as numbers, if all are)."""
-    assert tables.features is not None
+def collect_field(field: Field, tables: Tables, shape: DataFrame | None = None) -> LoadedGraph:
+    """The field as a graph on the driver, its nodes sorted by id (as numbers, if all are).
+
+    shape: id and the columns of `structure` in the whole graph, for a blend.
+    """
     ends = field.edges.select(F.explode(F.array("source", "target")).alias("id"))
     nodes = ends.unionByName(field.labels.select("id")).distinct().persist(StorageLevel.DISK_ONLY)
     _check_memory(nodes.count(), tables.num_features)
-    features = tables.features.join(nodes, "id", "left_semi").toArrow()
+    ids = pd.Index(np.sort(nodes.toArrow().column("id").to_numpy()))
     edges, labels = field.edges.toArrow(), field.labels.toArrow()
-    nodes.unpersist()
-    ids = pd.Index(features.column("id").to_numpy())
-    order = np.argsort(ids.to_numpy(), kind="stable")
-    ids = ids[order]
-    X = np.empty((len(ids), tables.num_features), dtype=np.float32)
-    for i in range(tables.num_features):
-        X[:, i] = features.column(i + 1).to_numpy()[order]
-    del features
-    at = ids.get_indexer(pd.Index(labels.column("id").to_numpy()))
+
+    def at(table: pa.Table, column: str = "id") -> np.ndarray:
+        return ids.get_indexer(pd.Index(table.column(column).to_numpy()))
+
+    def numbers(table: DataFrame, width: int) -> np.ndarray:
+        found = table.join(nodes, "id", "left_semi").toArrow()
+        X, where = np.zeros((len(ids), width), dtype=np.float32), at(found)
+        for i in range(width):
+            X[where, i] = found.column(i + 1).to_numpy()
+        return X
+
     codes, names = encode_labels(pa.array(labels.column("label").to_pylist(), pa.string()), None)
     y = np.full(len(ids), -1, dtype=np.int64)
-    y[at] = codes
+    y[at(labels)] = codes
     split = np.full(len(ids), "", dtype="<U5")
-    split[at] = labels.column("split").to_numpy()
-    columns = FeatureColumns.numeric(tables.feature_names, tables.num_features)
+    split[at(labels)] = labels.column("split").to_numpy()
+    X = columns = None
+    if tables.features is not None:
+        X = numbers(tables.features, tables.num_features)
+        columns = FeatureColumns.numeric(tables.feature_names, tables.num_features)
+    typed = "type" in edges.column_names
     graph = Graph.from_edges(
-        ids.get_indexer(pd.Index(edges.column("source").to_numpy())),
-        ids.get_indexer(pd.Index(edges.column("target").to_numpy())),
+        at(edges, "source"),
+        at(edges, "target"),
         weights=edges.column("weight").to_numpy() if tables.weighted else None,
+        num_nodes=len(ids),
         features=X,
         labels=y,
         node_ids=pd.Index(ids.astype(str), dtype=object),
         class_names=names,
-        feature_names=columns.names,
+        feature_names=None if columns is None else columns.names,
+        relation=np.array(edges.column("type").to_pylist(), dtype=object) if typed else None,
+        directed=tables.directed,
     )
+    if tables.kinds is not None:
+        found = tables.kinds.join(nodes, "id", "left_semi").toArrow()
+        kinds = np.full(len(ids), OTHER, dtype=object)
+        kinds[at(found)] = found.column("kind").to_pylist()
+        graph = graph.with_kinds(kinds, _described(tables))
+    if shape is not None:
+        values = numbers(shape, len(shape.columns) - 1)
+        graph.once(STRUCTURE_KEY, lambda: values)
+    nodes.unpersist()
     named = split if (split != "").any() else None
     return LoadedGraph(graph, named, columns=columns)
 
 
+def _described(tables: Tables) -> list[str] | None:
+    """The kinds that have features; None: all, or there are no features."""
+    if tables.features is None or tables.kinds is None:
+        return None
+    having = tables.features.select("id").join(tables.kinds, "id", "left")
+    found = having.select(F.coalesce("kind", F.lit(OTHER)).alias("kind")).distinct().collect()
+    return sorted(row["kind"] for row in found)
+
+
 def _check_memory(nodes: int, features: int) -> None:
-    needed, limit = 3 * 4 * nodes * features, memory_limit()
+    needed, limit = 3 * 4 * nodes * max(features, 1), memory_limit()
     if needed > limit:  # the table, the matrix, the scaled matrix
         raise InputError(
             Message(

@@ -16,18 +16,24 @@ from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import must_be, wrong_value
 from cpgnn.evaluation.intervals import EdgeFrequency, edge_frequency_interval
 from cpgnn.io import check_free
+from cpgnn.relations.derived import near
 from cpgnn.run.fit import train_run
 from cpgnn.run.folder import write_run
 from cpgnn.run.run import Run
+from cpgnn.selection.fitting import Fitting
 from cpgnn.settings import preset
-from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field
 from cpgnn.spark.model import Packed, check_paper_prior
 from cpgnn.spark.predict import best_column, probabilities
 from cpgnn.spark.propagation import beliefs
-from cpgnn.spark.tables import Given, Tables, check_tables
+from cpgnn.spark.relations import Relations, predicted_nodes
+from cpgnn.spark.structure import structure
+from cpgnn.spark.tables import Given, Tables, check_tables, kept
 from cpgnn.spark.work import Work
+
+BLEND_HOPS = 2
+"""How far a blend looks from the labels that teach it: two hops, and means over two hops."""
 
 
 @spark_errors()
@@ -50,48 +56,58 @@ def fit(
 
     The folder is the one that `cpgnn.run.folder.fit_run` writes, without the graph and predictions:
     nodes at the rim of the field lack neighbours, so `predict` is asked for those, here or on one
-    machine. The classifier needs prior="mlp" and a number of layers.
+    machine. A blend is fitted on all within two hops of the labels; the shape of the graph around a
+    node is that in the whole graph. The paper's model needs prior="mlp" and a number of layers.
+    `work` as in `predict`.
     """
     check_free(out)
-    check_fittable(classifier, given)
+    blends = check_fittable(classifier, given)
     place = Work.at(work, given.edges.sparkSession)
     tables = check_tables(given, unlabelled=unlabelled)
-    A = Adjacency.of(tables)
+    nodes = kept(tables.ids.distinct())
+    relations = Relations(tables, predicted_nodes(tables, nodes) if blends else None)
     layers = classifier.num_layers or 0
-    field = receptive_field(
-        A,
-        tables,
-        hops_for(layers, classifier.normalization),
-        max_edges=max_edges,
-        sample=sample,
-        seed=classifier.seed,
-    )
-    loaded = collect_field(field, tables)
+    hops = BLEND_HOPS if blends else hops_for(layers, classifier.normalization)
+    A = relations.near if blends else relations.adjacency
+    seed = classifier.seed
+    field = receptive_field(A, tables, hops, max_edges=max_edges, sample=sample, seed=seed)
+    shape = structure(A, nodes, place) if blends else None
+    loaded = collect_field(field, tables, shape)
     field.edges.unpersist()
     if field.notice:
         loaded = replace(loaded, graph=replace(loaded.graph, notices=(field.notice,)))
-    scaler = _scaler(classifier, tables)
+    scaler = None if tables.features is None else _scaler(classifier, tables)
     run = train_run(
         loaded, classifier, test=test, positive=positive, refit=refit, scaler=scaler, begin=begin
     )
-    found = _frequencies(run.measured or run.classifier, A, tables, place)
+    found = _frequencies(run.measured or run.classifier, relations, tables, place)
     for each in {run.measured or run.classifier, run.classifier}:
         each.edge_frequency_interval_, each.edge_frequency_ = found, found.share
-    A.release()
+    relations.release()
     write_run(run, out, options or {}, with_graph=False)
     return run
 
 
-def check_fittable(classifier: CPGNNClassifier, given: Given) -> None:
-    """Raises, before any job, if the classifier cannot be trained here."""
+def check_fittable(classifier: CPGNNClassifier, given: Given) -> bool:
+    """Raises, before any job, if the classifier cannot be trained here; whether it is a blend."""
     classifier.check_params()
-    prior = classifier.prior if isinstance(classifier.prior, str) else "a function"
-    check_paper_prior(prior, 0 if given.features is None else len(given.features.columns) - 1)
     if given.labels is None:
         raise must_be("Labels", "be given to fit", "none")
+    if _blends(classifier):
+        return True
+    prior = classifier.prior if isinstance(classifier.prior, str) else "a function"
+    check_paper_prior(prior, 0 if given.features is None else len(given.features.columns) - 1)
     if classifier.num_layers is None:
         hint = "Each layer makes the receptive field larger: try 1 first."
         raise wrong_value("num_layers", "be given on Spark", "None", hint)
+    return False
+
+
+def _blends(of: CPGNNClassifier) -> bool:
+    """Whether it fits a blend."""
+    changed = of.epochs is not None or of.pretrain_epochs is not None
+    same = of.prior, of.num_layers, of._like(), of.self_training, of._settings(), changed
+    return Fitting(*same, of.seed, of.device, lambda name, epochs: None).blends
 
 
 def _scaler(classifier: CPGNNClassifier, tables: Tables) -> FeatureScaler:
@@ -109,7 +125,7 @@ def _scaler(classifier: CPGNNClassifier, tables: Tables) -> FeatureScaler:
 
 
 def _frequencies(
-    classifier: CPGNNClassifier, A: Adjacency, tables: Tables, work: Work
+    classifier: CPGNNClassifier, relations: Relations, tables: Tables, work: Work
 ) -> EdgeFrequency:
     """`edge_frequency_interval_` of the whole graph: predictions of all its nodes, from Spark.
 
@@ -118,7 +134,7 @@ def _frequencies(
     """
     graph, split = classifier.graph_, classifier.split_
     c = graph.num_classes
-    P = probabilities(classifier, Packed.of(classifier), tables, work, A).P.persist()
+    P = probabilities(classifier, Packed.of(classifier), tables, work, relations).P.persist()
     best = P.groupBy(best_column(c).alias("best")).count().collect()
     total = np.zeros(c, dtype=np.int64)
     for row in best:
@@ -131,7 +147,7 @@ def _frequencies(
     for j, name in enumerate(beliefs(c)):
         B[inside.column("position").to_numpy(), j] = inside.column(name).to_numpy()
     return edge_frequency_interval(
-        graph.adjacency,
+        near(graph),
         graph.labels,
         split.train,
         split.val,

@@ -69,6 +69,7 @@ def check_paper_prior(prior: str, num_features: int) -> None:
     why = {
         "cheby": "Its polynomial of the Laplacian needs features from four hops around a node. ",
         "link": "It knows nodes by their position in one graph. ",
+        "auto": "With layers, epochs or another preset it chooses among the paper's models. ",
     }
     if not num_features:
         why["mlp"] = "Without features, it knows nodes by their position in one graph. "

@@ -17,6 +17,7 @@ from cpgnn.spark.blend import Distributed
 from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.model import Packed, PriorRows, check_distributable, paper_model
 from cpgnn.spark.propagation import beliefs, propagate
+from cpgnn.spark.relations import Relations
 from cpgnn.spark.softmax import softmax
 from cpgnn.spark.tables import Given, Tables, check_tables, column_at, kept
 from cpgnn.spark.work import Work
@@ -78,14 +79,15 @@ def probabilities(
     packed: Packed,
     tables: Tables,
     work: Work,
-    A: Adjacency | None = None,
+    relations: Relations | None = None,
 ) -> Believed:
     """The probability of every class for every node."""
     names = beliefs(len(classifier.classes_))
     if isinstance(classifier.model_, Blend):
-        own, logits = Distributed.of(classifier, tables, work).logits()
+        own, logits = Distributed.of(classifier, tables, work, relations).logits()
     else:
-        own, logits = _paper_logits(classifier, packed, A or Adjacency.of(tables), tables, work)
+        A = Adjacency.of(tables) if relations is None else relations.adjacency
+        own, logits = _paper_logits(classifier, packed, A, tables, work)
     P = softmax(logits, names, classifier.temperature_, rest=["nothing"])
     shares = classifier.class_shares_
     if shares is None or own.where("nothing").first() is None:

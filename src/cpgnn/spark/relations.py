@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from cpgnn.blend.blend import Hearing
 from cpgnn.engine.text import listed, shorten
 from cpgnn.errors import must_be, wrong_value
+from cpgnn.io.node_kinds import OTHER
 from cpgnn.relations.derived import SHARED
 from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, which_directed
 from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS
@@ -145,56 +146,92 @@ class Relations:
             return made | {TWO_HOPS: self._two_hops}
         return made | {name: partial(_itself, rows) for name, rows in self._shared.items()}
 
-    def heard(self, hears: Sequence[Hearing]) -> Heard:
-        """What it takes to hear these relations."""
-        plain = [hears_.relation for hears_ in hears] == [EDGES] and self.near is self.adjacency
-        if plain:
-            return Heard(self.adjacency, 1, self.degrees, hears[0].gamma)
+    def release(self) -> None:
+        """Forgets what is kept on the executors."""
+        for name in ("adjacency", "near"):
+            if name in self.__dict__:
+                self.__dict__[name].release()
+        if "degrees" in self.__dict__:
+            self.degrees.unpersist()
+        self.tables.ends.unpersist()
+
+    def heard(self, names: Sequence[str]) -> Heard:
+        """All that is said over these relations, in one table."""
+        if list(names) == [EDGES] and self.near is self.adjacency:
+            return Heard(self.adjacency, (EDGES,), self.degrees)
         made, parts = self.named(), []
-        for r, one in enumerate(hears):
-            rows = made[one.relation]() if one.relation in made else None
+        for r, name in enumerate(names):
+            rows = made[name]() if name in made else None
             if rows is None:
-                must = f"have the relation {shorten(one.relation)}, which the model hears"
+                must = f"have the relation {shorten(name)}, which the model hears"
                 there = [name for name, make in made.items() if make() is not None]
                 raise must_be("The graph", must, listed(there))
-            parts.append(_propagator(rows, one.gamma).withColumn("relation", F.lit(r + 1)))
-        if not parts:
-            return Heard(None, 0)
-        return Heard(Adjacency.laid_out(reduce(DataFrame.unionByName, parts)), len(parts))
+            rows = rows.select("source", "target", _weight(rows))
+            degree = rows.groupBy("target").agg(F.sum("weight").alias("degree"))
+            rows = rows.join(degree, "target").withColumn("relation", F.lit(r))
+            numbers = (F.col(name).cast("float").alias(name) for name in ("weight", "degree"))
+            parts.append(rows.select("source", "target", *numbers, "relation"))
+        every = Adjacency.laid_out(reduce(DataFrame.unionByName, parts)) if parts else None
+        return Heard(every, tuple(names))
 
 
 @dataclass(frozen=True, eq=False)
 class Heard:
-    """P_r of several relations in one table, so that a round is one join and one sum."""
+    """The edges of several relations in one table, so that a round is one join and one sum."""
 
-    P: Adjacency | None
-    """weight: P_r(target, source); relation: r + 1. Of plain edges: A, and scaled afterwards."""
-    count: int
+    A: Adjacency | None
+    """With relation (its number) and degree (the target's in it), where they are no plain edges."""
+    names: tuple[str, ...]
     degrees: DataFrame | None = None
-    gamma: float = 0.0
+    """Of plain edges: id, degree."""
 
-    def sums(self, B: DataFrame, names: list[str], H_bar: np.ndarray) -> DataFrame | None:
-        """Σ_r P_r B H̄_r of beliefs B (id and `names`, 1/c less); a node without any has no row."""
-        if self.P is None:
+    def sums(
+        self, B: DataFrame, columns: list[str], hears: Sequence[Hearing], H_bar: np.ndarray
+    ) -> DataFrame | None:
+        """Σ_r P_r B H̄_r of beliefs B (id and `columns`, 1/c less); a node may have no row."""
+        if self.A is None or not hears:
             return None
         if self.degrees is not None:
-            messages = product(names, H_bar[0])
-            sums = self.P.times(B.select("id", *named(messages, names)))
-            if not self.gamma:
-                return sums
-            scale = F.pow("degree", F.lit(-self.gamma))
-            scaled = [F.col(name) * scale for name in names]
-            return sums.join(self.degrees, "id").select("id", *named(scaled, names))
-        said = {
-            f"m{r}_{name}": column
-            for r in range(self.count)
-            for name, column in zip(names, product(names, H_bar[r]), strict=True)
-        }
+            sums = self.A.times(B.select("id", *named(product(columns, H_bar[0]), columns)))
+            scaled = [F.col(name) * _scale(hears[0].gamma) for name in columns]
+            return sums.join(self.degrees, "id").select("id", *named(scaled, columns))
+        said: dict[str, Column] = {}
+        at = [self.names.index(one.relation) for one in hears]
+        for r, H in zip(at, H_bar, strict=True):
+            said |= {f"m{r}_{n}": m for n, m in zip(columns, product(columns, H), strict=True)}
+        number, weight = F.col("relation"), F.col("weight")
         wanted = {}
-        for name in names:
-            every = F.array(*(F.col(f"m{r}_{name}") for r in range(self.count)))
-            wanted[name] = F.sum(self.P.weight() * F.element_at(every, F.col("relation")))
-        return self.P.gathered(B.select("id", *named(said.values(), said)), wanted)
+        for name in columns:
+            spoken = F.lit(0.0)
+            for r, one in zip(at, hears, strict=True):
+                term = weight * _scale(one.gamma) * F.col(f"m{r}_{name}")
+                spoken = F.when(number == r, term).otherwise(spoken)
+            wanted[name] = F.sum(spoken)
+        return self.A.gathered(B.select("id", *named(said.values(), said)), wanted)
+
+
+def _scale(gamma: float) -> Column:
+    """degree^-γ"""
+    return F.pow("degree", F.lit(-gamma)) if gamma else F.lit(1.0)
+
+
+def predicted_nodes(
+    tables: Tables, nodes: DataFrame, known: DataFrame | None = None
+) -> DataFrame | None:
+    """id of the nodes of the kind that has labels, or where there are none had them (`known`) in
+    the fit; None: all."""
+    if tables.kinds is None:
+        return None
+    labelled = known if tables.labels is None else tables.labelled
+    if labelled is None:
+        return None
+    kind = F.coalesce("kind", F.lit(OTHER))
+    every = kept(nodes.join(tables.kinds, "id", "left").select("id", kind.alias("kind")))
+    found = every.join(labelled, "id", "left_semi").select("kind").distinct().collect()
+    wanted = [row["kind"] for row in found]
+    if not wanted or every.where(~F.col("kind").isin(wanted)).first() is None:
+        return None
+    return kept(every.where(F.col("kind").isin(wanted)).select("id"))
 
 
 def _itself(rows: DataFrame | None) -> DataFrame | None:
@@ -214,13 +251,3 @@ def _turned(rows: DataFrame) -> DataFrame:
 def _weight(rows: DataFrame) -> Column:
     weight = F.col("weight").cast("double") if "weight" in rows.columns else F.lit(1.0)
     return weight.alias("weight")
-
-
-def _propagator(rows: DataFrame, gamma: float) -> DataFrame:
-    """source, target, weight of P = D^-γ A, 32-bit."""
-    rows = rows.select("source", "target", _weight(rows))
-    if gamma:
-        degree = rows.groupBy("target").agg(F.sum("weight").alias("degree"))
-        scaled = F.col("weight") * F.pow("degree", F.lit(-gamma))
-        rows = rows.join(degree, "target").select("source", "target", scaled.alias("weight"))
-    return rows.withColumn("weight", F.col("weight").cast("float"))
