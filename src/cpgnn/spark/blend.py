@@ -76,7 +76,11 @@ class Distributed:
         return replace(made, priors=tuple(map(light, made.priors)))
 
     @cached_property
-    def _heard(self) -> Heard:
+    def _rounds(self) -> dict[int, DataFrame]:
+        return {}
+
+    @cached_property
+    def heard(self) -> Heard:
         """Every relation that is heard, by the second stage or in a prior."""
         names = dict.fromkeys(one.relation for one in self.blend.hears)
         for _, prior in self.plan.having("together"):
@@ -84,40 +88,48 @@ class Distributed:
             names |= dict.fromkeys(prior.relations)
         return self.relations.heard(list(names))
 
-    def logits(self) -> tuple[DataFrame, DataFrame]:
-        """Own part and logits: id, y, nothing (whether nothing is known of a node), b0 … b(c-1)."""
-        c, hears = self.blend.num_classes, self.blend.hears
-        names, own = beliefs(c), self._own()
-        heard = self._heard
-        logits = own.select("id", "y", *_renamed(part("o", 0, c), names))
-        for t, stage in enumerate(self.blend.stages, start=1):
-            P = softmax(logits, names, rest=["y"])
-            known = [F.when(F.col("y") >= 0, (F.col("y") == j).cast("double")) for j in range(c)]
-            said = [F.coalesce(k, n) - 1 / c for k, n in zip(known, names, strict=True)]
-            sums = heard.sums(P.select("id", *named(said, names)), names, hears, stage.H_bar)
-            logits = own.select("id", "y", "nothing", *part("o", t, c))
-            total = [F.col(o) for o in part("o", t, c)]
-            if sums is not None:
-                logits = logits.join(sums, "id", "left")
-                total = [o + F.coalesce(n, F.lit(0.0)) for o, n in zip(total, names, strict=True)]
-            logits = logits.select("id", "y", "nothing", *named(total, names))
-            if t < len(self.blend.stages):
-                logits = self.work.keep(f"round-{t}", logits)
-        return own, logits
+    def logits(self) -> DataFrame:
+        """id, nothing (whether nothing is known of a node), b0 … b(c-1)."""
+        return self._after(len(self.blend.stages))
 
-    def _own(self) -> DataFrame:
+    def spoken(self, t: int) -> DataFrame:
+        """id, b0 … b(c-1): B − 1/c that neighbours speak with in round t; labels where known."""
+        c, names = self.blend.num_classes, beliefs(self.blend.num_classes)
+        first = self.own.select("id", "y", *_renamed(part("o", 0, c), names))
+        P = softmax(self._after(t - 1) if t > 1 else first, names, rest=["y"])
+        known = [F.when(F.col("y") >= 0, (F.col("y") == j).cast("double")) for j in range(c)]
+        said = [F.coalesce(k, n) - 1 / c for k, n in zip(known, names, strict=True)]
+        return P.select("id", *named(said, names))
+
+    def _after(self, t: int) -> DataFrame:
+        """The logits after round t; all but the last are written down."""
+        if t in self._rounds:
+            return self._rounds[t]
+        c, stage = self.blend.num_classes, self.blend.stages[t - 1]
+        names, own = beliefs(c), part("o", t, c)
+        sums = self.heard.sums(self.spoken(t), names, self.blend.hears, stage.H_bar)
+        logits, total = self.own.select("id", "y", "nothing", *own), [F.col(o) for o in own]
+        if sums is not None:
+            logits = logits.join(sums, "id", "left")
+            total = [o + F.coalesce(n, F.lit(0.0)) for o, n in zip(total, names, strict=True)]
+        logits = logits.select("id", "y", "nothing", *named(total, names))
+        if t < len(self.blend.stages):
+            logits = self.work.keep(f"round-{t}", logits)
+        self._rounds[t] = logits
+        return logits
+
+    @cached_property
+    def own(self) -> DataFrame:
         """id, y, nothing, and the own part of every round: o0_0 …"""
         plan, blend, work = self.plan, self.blend, self.work
-        base = self._base()
+        base = self.base
         parts = [base, *self._hops(base), *self._smoothed(base)]
         if plan.has_columns:
             parts.append(structure(self.relations.near, self.nodes, work))
         for m, prior in plan.having("together"):
             assert isinstance(prior, TogetherPrior)
             names, raw = part("t", m, plan.c), part("r", m, plan.c)
-            P = softmax(base.select("id", *raw), raw, minus=1 / plan.c)
-            hears = [Hearing(name, HALF) for name in prior.relations]
-            sums = self._heard.sums(P, raw, hears, prior.made.H_bar)
+            sums = self.heard.sums(*self.spoken_by(m, prior))
             if sums is None:
                 sums = base.select("id", *(F.lit(0.0).alias(r) for r in raw))
             parts.append(sums.select("id", *_renamed(raw, names)))
@@ -135,7 +147,16 @@ class Distributed:
         own = row.mapInArrow(makes.rows, _schema(base, makes.names))
         return work.keep("own", base.select("id", "y", "nothing").join(own, "id"))
 
-    def _base(self) -> DataFrame:
+    def spoken_by(
+        self, m: int, prior: TogetherPrior
+    ) -> tuple[DataFrame, list[str], list[Hearing], np.ndarray]:
+        """What neighbours say within a prior: arguments of `Heard.sums`."""
+        raw = part("r", m, self.plan.c)
+        P = softmax(self.base.select("id", *raw), raw, minus=1 / self.plan.c)
+        return P, raw, [Hearing(name, HALF) for name in prior.relations], prior.made.H_bar
+
+    @cached_property
+    def base(self) -> DataFrame:
         """id, y, asked, nothing, degree, and what the features and the fit say of every node."""
         tables, plan = self.tables, self.plan
         row = self.nodes.join(self.fit, "id", "left").fillna(-1, subset=["y"])

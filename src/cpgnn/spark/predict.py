@@ -10,11 +10,13 @@ from pyspark.sql import functions as F
 
 from cpgnn.blend.blend import Blend
 from cpgnn.engine.scaling import match_names
+from cpgnn.evaluation.conformal import Promise
 from cpgnn.io.files import wrong
 from cpgnn.run.predictions import BASIS
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.blend import Distributed
 from cpgnn.spark.errors import spark_errors
+from cpgnn.spark.lists import with_sets
 from cpgnn.spark.model import Packed, PriorRows, check_distributable, paper_model
 from cpgnn.spark.propagation import beliefs, propagate
 from cpgnn.spark.relations import Relations
@@ -27,21 +29,29 @@ if TYPE_CHECKING:
 
 
 @spark_errors()
-def predict(packed: Packed, given: Given, *, work: str | None = None) -> DataFrame:
+def predict(
+    packed: Packed, given: Given, *, promise: Promise | None = None, work: str | None = None
+) -> DataFrame:
     """One row per node: id, class, label, split, and `p_<class>` for every class.
 
     What `cpgnn.run.predictions` gives on one machine for the graph of these tables: nodes are known
     by their ids. Labels fill the columns label and split; the model knows those that trained it.
-    `work` is a folder that all executors reach, for what is known between rounds: with the same
-    folder, model and tables, a job that died goes on where it was. The last round runs when the
-    result is used; what is kept on the executors goes with the session.
+    With a `promise` (of a run, or `CPGNNClassifier.promise`), `set` and `set_size` hold the classes
+    that remain. `work` is a folder that all executors reach, for what is known between rounds: with
+    the same folder, model and tables, a job that died goes on where it was. The last round runs
+    when the result is used; what is kept on the executors goes with the session.
     """
     classifier = packed.unpacked()
     given = check_model(classifier, given)
     tables = check_tables(given)
     place = Work.at(work, given.edges.sparkSession, packed.config, packed.weights, tables.content)
-    P = probabilities(classifier, packed, tables, place)
-    return _predictions(P, tables, [str(name) for name in classifier.classes_])
+    believed = probabilities(classifier, packed, tables, place)
+    if promise is not None:
+        columns, H = beliefs(len(classifier.classes_)), classifier.compatibility_
+        P = place.keep("probabilities", believed.P)
+        P = with_sets(P, columns, Adjacency.of(tables), H, promise)
+        believed = replace(believed, P=P)
+    return _predictions(believed, tables, [str(name) for name in classifier.classes_])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +94,8 @@ def probabilities(
     """The probability of every class for every node."""
     names = beliefs(len(classifier.classes_))
     if isinstance(classifier.model_, Blend):
-        own, logits = Distributed.of(classifier, tables, work, relations).logits()
+        spread = Distributed.of(classifier, tables, work, relations)
+        own, logits = spread.own, spread.logits()
     else:
         A = Adjacency.of(tables) if relations is None else relations.adjacency
         own, logits = _paper_logits(classifier, packed, A, tables, work)
@@ -143,6 +154,11 @@ def _predictions(believed: Believed, tables: Tables, class_names: list[str]) -> 
     if tables.labels is not None:
         P = P.join(tables.labels, "id", "left")
         label, split = F.coalesce("label", F.lit("")), F.coalesce("split", F.lit(""))
+    sets = []
+    if "in0" in P.columns:
+        held = [F.when(F.col(f"in{j}"), F.lit(name)) for j, name in enumerate(class_names)]
+        size = F.size(F.array_compact(F.array(*held))).cast("long")
+        sets = [F.concat_ws("|", *held).alias("set"), size.alias("set_size")]
     unknown = F.when(F.col("nothing"), F.lit("nothing known")).otherwise(F.lit(""))
     basis = [unknown.alias(BASIS)] if believed.some_unknown else []
     return P.select(
@@ -152,4 +168,5 @@ def _predictions(believed: Believed, tables: Tables, class_names: list[str]) -> 
         split.alias("split"),
         *(F.col(c).alias(f"p_{n}") for c, n in zip(columns, class_names, strict=True)),
         *basis,
+        *sets,
     )

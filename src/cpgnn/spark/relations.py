@@ -195,19 +195,49 @@ class Heard:
             sums = self.A.times(B.select("id", *named(product(columns, H_bar[0]), columns)))
             scaled = [F.col(name) * _scale(hears[0].gamma) for name in columns]
             return sums.join(self.degrees, "id").select("id", *named(scaled, columns))
-        said: dict[str, Column] = {}
+        messages, terms = self._spoken(columns, hears, H_bar)
+        values = B.select("id", *named(messages.values(), messages))
+        return self.A.gathered(values, {name: F.sum(term) for name, term in terms.items()})
+
+    def terms(
+        self,
+        nodes: DataFrame,
+        B: DataFrame,
+        columns: list[str],
+        hears: Sequence[Hearing],
+        H_bar: np.ndarray,
+    ) -> DataFrame | None:
+        """What each neighbour says to `nodes` (id): source, target, relation and `columns`."""
+        if self.A is None or not hears:
+            return None
+        rows = self.A.everything()
+        if self.degrees is not None:
+            degrees = self.degrees.select(F.col("id").alias("target"), "degree")
+            rows = rows.select("source", "target", _weight(rows), F.lit(0).alias("relation"))
+            rows = rows.join(degrees, "target")
+        rows = rows.join(F.broadcast(nodes.withColumnRenamed("id", "target")), "target")
+        messages, terms = self._spoken(columns, hears, H_bar)
+        values = B.select(F.col("id").alias("source"), *named(messages.values(), messages))
+        ends = ["source", "target", "relation"]
+        return rows.join(values, "source").select(*ends, *named(terms.values(), terms))
+
+    def _spoken(
+        self, columns: list[str], hears: Sequence[Hearing], H_bar: np.ndarray
+    ) -> tuple[dict[str, Column], dict[str, Column]]:
+        """What a node says over each relation; and what of it goes along an edge."""
         at = [self.names.index(one.relation) for one in hears]
+        messages: dict[str, Column] = {}
         for r, H in zip(at, H_bar, strict=True):
-            said |= {f"m{r}_{n}": m for n, m in zip(columns, product(columns, H), strict=True)}
-        number, weight = F.col("relation"), F.col("weight")
-        wanted = {}
+            spoken = zip(columns, product(columns, H), strict=True)
+            messages |= {f"m{r}_{name}": message for name, message in spoken}
+        terms = {}
         for name in columns:
-            spoken = F.lit(0.0)
+            term: Column = F.lit(0.0)
             for r, one in zip(at, hears, strict=True):
-                term = weight * _scale(one.gamma) * F.col(f"m{r}_{name}")
-                spoken = F.when(number == r, term).otherwise(spoken)
-            wanted[name] = F.sum(spoken)
-        return self.A.gathered(B.select("id", *named(said.values(), said)), wanted)
+                said = F.col("weight") * _scale(one.gamma) * F.col(f"m{r}_{name}")
+                term = F.when(F.col("relation") == r, said).otherwise(term)
+            terms[name] = term
+        return messages, terms
 
 
 def _scale(gamma: float) -> Column:
