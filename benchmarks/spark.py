@@ -176,7 +176,8 @@ def run(edges: int, layers: list[int], commands: list[str]) -> None:
         words = [table["edges"], *features]
         if "fit" in commands or not model.exists():
             shutil.rmtree(model, ignore_errors=True)
-            more = ["--out", str(model), "--layers", str(K), "--epochs", "100", "--sample"]
+            more = ["--out", str(model), "--prior", "mlp", "--layers", str(K), "--epochs", "100"]
+            more.append("--sample")
             _line(measured("fit", edges, K, ["fit", *words, *labels, *more]))
         if "alone" in commands:
             _line(alone(edges, K))

@@ -25,6 +25,7 @@ from cpgnn.run.predictions import predictions
 from cpgnn.spark import Packed, fit, predict, stats, write_parquet
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.session import session
+from spark_blends import loud, random_world
 from spark_files import random_files
 
 CONF = {
@@ -83,26 +84,28 @@ def main(folder: Path) -> None:
         found, wanted = stats(given), Stats.of(files.graph)
         many = fit(classifier, given, folder / "run").classifier
         before = [process.pid for process in executors()]
-        threads, times = [], Adjacency.times
+        threads, gathered = [], Adjacency.gathered
 
-        def times_and_kill(self, values, **rest):  # the second round: all that is kept is in place
+        def gathered_and_kill(self, values, wanted):  # rounds are under way: much is kept already
             calls.append(1)
-            if len(calls) == 2:
+            if len(calls) == 4:
                 threads.append(kill_one_while_tasks_run(spark, killed))
-            return times(self, values, **rest)
+            return gathered(self, values, wanted)
 
         calls: list[int] = []
-        Adjacency.times = times_and_kill
-        table = predict(Packed.of(one), given)
+        Adjacency.gathered = gathered_and_kill
+        world = random_world(9, weighted=True, types=("knows", "pays"), directed=("pays",))
+        blend = loud(world.graph())
+        table = predict(Packed.of(blend), world.given(spark))
         write_parquet(table, str(folder / "out.parquet"))
         for thread in threads:
             thread.join()
-        Adjacency.times = times
+        Adjacency.gathered = gathered
         rows = spark.read.parquet(str(folder / "out.parquet")).toPandas().set_index("id")
         last = executors()
     after = [process.pid for process in last]
     _, alive = psutil.wait_procs(last, timeout=60)  # they need a moment to end
-    here = predictions(one).set_index("id")
+    here = predictions(blend, world.graph()).set_index("id")
     p = [name for name in here.columns if name.startswith("p_")]
     result = {
         "executors": len(before),

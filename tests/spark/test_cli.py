@@ -25,7 +25,7 @@ def test_the_three_commands(spark, tmp_path, capsys):
     cpgnn("spark", "stats", *tables)
     assert "homophily ratio h" in capsys.readouterr().out
     run, out, one = tmp_path / "run", tmp_path / "out.parquet", tmp_path / "one.parquet"
-    cpgnn("spark", "fit", *tables, "--out", run, "--epochs", 20)
+    cpgnn("spark", "fit", *tables, "--out", run, "--epochs", 20, "--prior", "mlp", "--layers", 1)
     assert "accuracy" in capsys.readouterr().out
     assert json.loads((run / "metrics.json").read_text())["labelled"]["test"] > 0
     inputs = (files.edges, "--features", files.features)
@@ -44,10 +44,14 @@ def test_the_three_commands(spark, tmp_path, capsys):
 def test_what_does_not_work_is_said_before_any_job(spark, tmp_path):
     files = random_files(tmp_path, 4)
     tables = (files.edges, "--labels", files.labels, "--features", files.features)
-    with pytest.raises(InputError, match=r"The prior on Spark must be 'mlp'. Got 'cheby'"):
+    with pytest.raises(
+        InputError, match=r"The prior on Spark must be 'auto', or 'mlp'.*Got 'cheby'"
+    ):
         cpgnn("spark", "fit", *tables, "--out", tmp_path / "run", "--prior", "cheby")
     with pytest.raises(InputError, match=r"at most 'max_edges' = 5 can be .*Try sample=True"):
         cpgnn("spark", "fit", *tables, "--out", tmp_path / "run", "--max-edges", 5)
+    with pytest.raises(InputError, match="'seed' must be at most"):
+        cpgnn("spark", "fit", *tables, "--out", tmp_path / "run", "--seed", 2**64)
     with pytest.raises(InputError, match="'conf' must be a Spark setting"):
         cpgnn("spark", "stats", files.edges, "--conf", "memory")
     inputs = (files.edges, "--features", files.features)

@@ -34,7 +34,7 @@ def environment():
 
 def test_a_killed_executor_changes_nothing(tmp_path):
     command = [sys.executable, str(TESTS / "spark_cluster.py"), str(tmp_path)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-4000:]
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["executors"] == 2
@@ -48,6 +48,21 @@ def test_a_killed_executor_changes_nothing(tmp_path):
     assert found["same_degrees"]
     assert found["fit_gap"] < 1e-5
     assert found["left_running"] == 0
+
+
+def test_a_client_of_spark_connect_gets_the_same(tmp_path):
+    pytest.importorskip("grpc")
+    command = [sys.executable, str(TESTS / "spark_connect.py"), str(tmp_path)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-4000:]
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert "connect" in found["client"]
+    assert found["rows"] == found["nodes"]
+    assert found["gap"] < 1e-5
+    assert found["homophily_gap"] < 1e-5
+    new, missing = found["refused"]
+    assert "The output must be new" in new
+    assert "The table must exist" in missing
 
 
 def test_the_same_words_follow_spark_submit(tmp_path):

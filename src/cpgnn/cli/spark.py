@@ -45,6 +45,8 @@ def stats(
     edges: Edges,
     labels: Labels = None,
     features: Features = None,
+    kinds: Kinds = None,
+    relation_column: opt.Relation = None,
     unlabelled: opt.Unlabelled = None,
     master: Master = None,
     conf: Conf = None,
@@ -57,7 +59,7 @@ def stats(
     with _spark(master, conf) as spark:
         from cpgnn import spark as library
 
-        given = _given(spark, edges, labels, features)
+        given = _given(spark, edges, labels, features, kinds, relation_column)
         found = library.stats(given, unlabelled=unlabelled)
     print_stats(found)
     for finding in worst_first(counted(found)):

@@ -44,6 +44,7 @@ def stats(given: Given, *, unlabelled: str | None = None) -> Stats:
         class_loops=_per_class(tables, class_names, loops),
     )
     A.release()
+    tables.ends.unpersist()
     return found
 
 
