@@ -21,12 +21,14 @@ pytestmark = pytest.mark.slow
 TYPES = ("knows", "pays", "sees")
 WORLDS = {
     "one relation": {"text": True, "weighted": True},
-    "types and directions": {"types": TYPES, "directed": ("pays",), "weighted": True},
-    "a direction": {"directed": True, "text": True},
-    "kinds": {"kinds": True, "types": TYPES[:2], "directed": ("pays",)},
-    "many features": {"width": 140},
-    "no features": {"width": 0, "weighted": True},
-    "no features, kinds": {"width": 0, "kinds": True, "text": True},
+    "types, many features": {
+        "types": TYPES,
+        "directed": ("pays",),
+        "weighted": True,
+        "width": 140,
+    },
+    "kinds": {"kinds": True, "types": TYPES[:2], "directed": ("pays",), "text": True},
+    "a direction, no features": {"directed": True, "weighted": True, "width": 0},
 }
 
 

@@ -121,7 +121,8 @@ class Relations:
         )
         pairs = M.join(back, "target").where(F.col("source") != F.col("hearer"))
         total = F.sum(F.col("weight") * F.col("share")).cast("float")
-        return pairs.groupBy("source", F.col("hearer").alias("target")).agg(total.alias("weight"))
+        groups = pairs.groupBy("source", F.col("hearer").alias("target"))
+        return kept(groups.agg(total.alias("weight")))  # heard, and in `near`
 
     def _two_hops(self) -> DataFrame | None:
         """Nodes at distance exactly two, each once."""
