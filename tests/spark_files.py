@@ -68,7 +68,7 @@ def random_files(
     for what, frame in (("edges", edges), ("labels", labels), ("features", features)):
         paths.append(str(folder / f"{what}.parquet"))
         frame.to_parquet(paths[-1], index=False)
-    loaded = read_graph(*paths)
+    loaded = read_graph(*paths, directed=False)  # both ways may weigh differently: they add up
     ids = loaded.graph.node_ids
     order = np.argsort(ids.to_numpy() if text else ids.astype(int).to_numpy())
     graph = loaded.graph

@@ -37,7 +37,7 @@ def close(spark, classifier, world, **options):
     found = found.toPandas().set_index("id")
     wanted = predictions(classifier, world.graph()).set_index("id")
     assert list(found.columns) == list(wanted.columns)
-    assert set(wanted.index) <= set(found.index)
+    assert set(wanted.index) == set(found.index)
     found = found.loc[wanted.index]
     p = [name for name in wanted.columns if name.startswith("p_")]
     np.testing.assert_allclose(found[p], wanted[p], atol=1e-5)
@@ -103,7 +103,7 @@ def test_terms_and_sets_are_those_of_one_machine(spark):
     assert (sets["set_size"].to_numpy() == wanted.sizes).all()
     assert len(set(wanted.sizes)) > 1
     ranked = review_list(table, "beech").toPandas()
-    rest = review_list_here(sets.reset_index(), "beech")
+    rest = review_list_here(sets.rename_axis("id").reset_index(), "beech")
     assert list(ranked["id"][:10]) == list(rest["id"][:10])
     assert list(ranked["rank"]) == list(range(1, len(rest) + 1))
 

@@ -84,6 +84,7 @@ def whole(seed, **options):
     return world, LoadedGraph(graph, split)
 
 
+@pytest.mark.filterwarnings("ignore::cpgnn.errors.GraphNotice")
 def test_the_default_fit_is_that_of_one_machine(spark, tmp_path):
     world, loaded = whole(5, types=("knows", "pays"), directed=("pays",))
     classifier = CPGNNClassifier(budget="fast", seed=1)

@@ -62,6 +62,8 @@ class Believed:
     """id, nothing, b0 … b(c-1): the probability of every class."""
     some_unknown: bool
     """Whether nothing is known of some: their probabilities are the shares of training labels."""
+    asked: DataFrame | None = None
+    """id of the nodes of the kind that is predicted; None: all."""
 
 
 def check_model(classifier: CPGNNClassifier, given: Given) -> Given:
@@ -92,22 +94,25 @@ def probabilities(
     relations: Relations | None = None,
 ) -> Believed:
     """The probability of every class for every node."""
-    names = beliefs(len(classifier.classes_))
+    names, asked = beliefs(len(classifier.classes_)), None
     if isinstance(classifier.model_, Blend):
         spread = Distributed.of(classifier, tables, work, relations)
-        own, logits = spread.own, spread.logits()
+        own, logits, asked = spread.own, spread.logits(), spread.relations.predicted
     else:
         A = Adjacency.of(tables) if relations is None else relations.adjacency
         own, logits = _paper_logits(classifier, packed, A, tables, work)
     P = softmax(logits, names, classifier.temperature_, rest=["nothing"])
-    shares = classifier.class_shares_
-    if shares is None or own.where("nothing").first() is None:
-        return Believed(P, some_unknown=False)
+    shares, unknown = classifier.class_shares_, own.where("nothing")
+    if shares is None or unknown.first() is None:
+        return Believed(P, some_unknown=False, asked=asked)
+    if asked is not None:
+        unknown = unknown.join(asked, "id", "left_semi")
     either = [
         F.when(F.col("nothing"), F.lit(float(share))).otherwise(F.col(name)).alias(name)
         for name, share in zip(names, shares, strict=True)
     ]
-    return Believed(P.select("id", "nothing", *either), some_unknown=True)
+    some = asked is None or unknown.first() is not None
+    return Believed(P.select("id", "nothing", *either), some, asked)
 
 
 def _paper_logits(
@@ -149,6 +154,8 @@ def best_column(c: int) -> Column:
 
 def _predictions(believed: Believed, tables: Tables, class_names: list[str]) -> DataFrame:
     P, columns = believed.P, beliefs(len(class_names))
+    if believed.asked is not None:
+        P = P.join(believed.asked, "id", "left_semi")
     every = F.array(*(F.lit(name) for name in class_names))
     label = split = F.lit("")
     if tables.labels is not None:
