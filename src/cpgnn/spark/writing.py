@@ -37,7 +37,7 @@ def write_parquet(table: DataFrame, path: str) -> int:
     check_new(spark, path)
     table = kept(table)
     try:
-        table.write.mode("errorifexists").parquet(path)
+        table.write.mode("error").parquet(path)
     except PySparkException:
         _remove_partial(spark, path)
         raise
