@@ -131,7 +131,9 @@ def _read(spark: SparkSession, path: str) -> DataFrame:
     with spark_errors(path):
         if TABLE_NAME.fullmatch(path) and spark.catalog.tableExists(path):
             return spark.table(path)
-        return spark.read.parquet(path)
+        found = spark.read.parquet(path)
+        assert found.schema  # through Connect a missing file is noticed only when it is asked for
+        return found
 
 
 @spark_errors()
