@@ -132,7 +132,8 @@ def _read(spark: SparkSession, path: str) -> DataFrame:
         if TABLE_NAME.fullmatch(path) and spark.catalog.tableExists(path):
             return spark.table(path)
         found = spark.read.parquet(path)
-        assert found.schema  # through Connect a missing file is noticed only when it is asked for
+        if not found.columns:  # asked for here, because through Connect reading is lazy
+            raise wrong(path, "The table", "have columns", "none")
         return found
 
 
