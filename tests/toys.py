@@ -139,3 +139,15 @@ def random_model(graph: Graph, dtype: torch.dtype = torch.float32, **parts: Any)
     with torch.no_grad():
         model.H_bar.copy_(torch.from_numpy(np.random.default_rng(2).normal(size=(3, 3)) / 3))
     return model.to(dtype)
+
+
+def table_as_it_was(graph: Graph) -> tuple[np.ndarray, dict[str, tuple[str, ...]]]:
+    """The features as a table again: numbers (NaN: missing), those of categories last; and
+    the values that the numbers of each category stand for."""
+    X, gaps = sp.csr_array(graph.features).toarray(), graph.mixed.gaps.toarray()
+    grouped = {j for category in graph.mixed.categories for j in category.columns}
+    columns = [np.where(gaps[:, j], np.nan, X[:, j]) for j in range(X.shape[1]) if j not in grouped]
+    for category in graph.mixed.categories:
+        hot = X[:, list(category.columns)] > 0
+        columns.append(np.where(hot.any(axis=1), hot.argmax(axis=1), np.nan))
+    return np.stack(columns, axis=1), {one.name: one.values for one in graph.mixed.categories}

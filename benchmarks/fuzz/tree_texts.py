@@ -40,7 +40,7 @@ KEYS = ("num_class", "num_tree_per_iteration", "max_feature_idx", "num_leaves", 
 
 
 def seeds() -> list[Trees]:
-    """Two classes and three, gaps and categories, shallow and deep, one without a split."""
+    """Two classes and three, gaps, shallow and deep, one without a split."""
     found = []
     for classes, leaves, n in ((2, 7, 300), (3, 4, 400), (2, 31, 600), (3, 7, 12)):
         rng = np.random.default_rng(leaves)
@@ -50,7 +50,7 @@ def seeds() -> list[Trees]:
         X[rng.random(X.shape) < 0.1] = np.nan
         worlds = Worlds.of(labels, classes, np.arange(n), np.arange(0), num_folds=2)
         how = Boosting(rounds=3, check=3, leaves=leaves, seed=leaves)
-        found.append(fit_trees(X, worlds, how, categories=[3])[0])
+        found.append(fit_trees(X, worlds, how)[0])
     return found
 
 

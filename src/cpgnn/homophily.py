@@ -13,17 +13,12 @@ from cpgnn.engine.arrays import class_sizes, pattern, same_class_share
 from cpgnn.graph import Graph
 
 
-def class_edge_counts(
-    graph: Graph, *, self_loops: bool = False, by_weight: bool = True
-) -> np.ndarray:
+def class_edge_counts(graph: Graph, *, by_weight: bool = True) -> np.ndarray:
     """YᵀAY, float64 [c, c]: weight of the edges from class i to class j, seen from both ends.
 
     Not by weight, every edge counts once, whatever its weight.
     """
-    C = sent(_counted(graph, by_weight), graph.labels, graph.num_classes)
-    if self_loops:
-        C += np.diag(2.0 * _loops_per_class(graph))
-    return C
+    return sent(_counted(graph, by_weight), graph.labels, graph.num_classes)
 
 
 def _counted(graph: Graph, by_weight: bool) -> sp.csr_array:

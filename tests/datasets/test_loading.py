@@ -262,7 +262,7 @@ def test_a_cache_that_cannot_be_made(publish, tmp_path):
 
 
 def test_no_such_folder_and_no_such_name(monkeypatch):
-    with pytest.raises(InputError, match="Did you mean chameleon"):
+    with pytest.raises(InputError, match="Did you mean 'chameleon'"):
         load_dataset("cameleon")
     monkeypatch.setenv("CPGNN_DATA", "/no/such/folder")
     with pytest.raises(InputError, match="CPGNN_DATA must name a folder"):

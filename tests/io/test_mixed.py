@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from cpgnn.engine.mixed import Category, Mixed, native_table
+from cpgnn.engine.mixed import Category, Mixed
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import InputError
 from cpgnn.evaluation.prediction import in_order
@@ -18,6 +18,7 @@ from cpgnn.io import FeatureColumns, read_graph, write_graph
 from cpgnn.priors.columns import STRUCTURE
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.run.later import extended
+from toys import table_as_it_was
 
 EDGES = "source,target\na,b\nb,c\nc,d\n"
 TABLE = "id,age,colour,height\na,1,red,5\nb,,blue,\nc,4,,7\nd,8,red,9\n"
@@ -32,7 +33,11 @@ def loaded(put):
 
 
 def values(graph: Graph) -> np.ndarray:
-    return native_table(graph).values
+    return table_as_it_was(graph)[0]
+
+
+def categories(graph: Graph) -> dict[str, tuple[str, ...]]:
+    return table_as_it_was(graph)[1]
 
 
 def test_networks_read_numbers_and_trees_the_table(loaded):
@@ -40,10 +45,8 @@ def test_networks_read_numbers_and_trees_the_table(loaded):
     assert graph.feature_names == ("age", "height", "colour=blue", "colour=red")
     expected = [[1, 5, 0, 1], [4, 7, 1, 0], [4, 7, 0, 0], [8, 9, 0, 1]]
     assert graph.features.tolist() == expected
-    table = native_table(graph)
-    np.testing.assert_array_equal(table.values, NATIVE)
-    assert table.names == ("age", "height", "colour")
-    assert table.categories == {2: ("blue", "red")}
+    np.testing.assert_array_equal(values(graph), NATIVE)
+    assert categories(graph) == {"colour": ("blue", "red")}
     notes = "\n".join(graph.notices)
     assert "3 missing values in 3 columns ('age', 'height', 'colour') were filled" in notes
     assert "Trees see the gaps." in notes
@@ -52,11 +55,11 @@ def test_networks_read_numbers_and_trees_the_table(loaded):
 def test_options_make_numbers_of_them_for_all(put):
     files = {"edges": put("e.csv", EDGES), "features": put("f.csv", TABLE)}
     assert read_graph(**files, impute="median", one_hot=True).graph.mixed is None
-    filled = native_table(read_graph(**files, impute="median").graph)
-    assert filled.values[:, :2].tolist() == [[1, 5], [4, 7], [4, 7], [8, 9]]
+    filled = read_graph(**files, impute="median").graph
+    assert values(filled)[:, :2].tolist() == [[1, 5], [4, 7], [4, 7], [8, 9]]
     hot = read_graph(**files, one_hot=True).graph
-    assert native_table(hot).categories == {}
-    assert native_table(hot).values[1].tolist()[2:] == [1, 0]
+    assert categories(hot) == {}
+    assert values(hot)[1].tolist()[2:] == [1, 0]
 
 
 @pytest.mark.parametrize("kind", ["standard", "rows", "none"])
@@ -103,7 +106,7 @@ def test_a_word_among_numbers_is_a_slip(put):
         read_graph(**files)
     bands = "id,age\na,10-19\nb,20-29\nc,10-19\nd,20-29\n"
     graph = read_graph(put("e.csv", EDGES), features=put("g.csv", bands)).graph
-    assert native_table(graph).categories == {0: ("10-19", "20-29")}
+    assert categories(graph) == {"age": ("10-19", "20-29")}
 
 
 def test_nodes_without_a_row_are_missing_if_they_are_few(put):
@@ -138,7 +141,7 @@ def test_there_and_back(loaded, tmp_path):
     write_graph(tmp_path / "g.npz", loaded.graph)
     graph = read_graph(tmp_path / "g.npz").graph
     np.testing.assert_array_equal(values(graph), NATIVE)
-    assert native_table(graph).categories == {2: ("blue", "red")}
+    assert categories(graph) == {"colour": ("blue", "red")}
 
 
 @pytest.mark.parametrize(
@@ -164,16 +167,14 @@ def test_damaged_files_are_refused(loaded, tmp_path, change):
 def test_columns_in_another_order(loaded):
     graph = loaded.graph
     wanted = ("colour=blue", "colour=red", "height", "age")
-    table = native_table(in_order(graph, wanted))
-    np.testing.assert_array_equal(table.values, np.array(NATIVE)[:, [1, 0, 2]])
+    np.testing.assert_array_equal(values(in_order(graph, wanted)), np.array(NATIVE)[:, [1, 0, 2]])
     apart = in_order(graph, ("colour=blue", "height", "colour=red", "age"))
-    assert native_table(apart).categories == {}, "no longer one after the other: numbers"
+    assert categories(apart) == {}, "no longer one after the other: numbers"
 
 
 def test_other_features_are_not_mixed(loaded):
     assert loaded.graph.with_features(np.ones((4, 2))).mixed is None
     assert loaded.graph.with_features(None).mixed is None
-    assert native_table(loaded.graph.with_features(np.ones((4, 2)))) is None
 
 
 def test_what_does_not_fit_is_refused(loaded):

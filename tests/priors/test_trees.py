@@ -92,24 +92,6 @@ def test_that_a_value_is_missing_can_decide():
     assert (trees.logits(X[100:]).argmax(axis=1) == labels[100:]).all()
 
 
-def test_categories_are_names_not_amounts():
-    """A class is decided by codes that no few thresholds separate; a code never seen is nothing."""
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 40, 1200)
-    labels = rng.permutation(40)[codes] % 2
-    X = np.stack([codes, rng.normal(size=1200)], axis=1).astype(np.float32)
-    worlds = Worlds.of(labels, 2, np.arange(1000), np.arange(1000, 1000), num_folds=2)
-    how = Boosting(rounds=40)
-    named, _ = fit_trees(X, worlds, how, categories=[0])
-    amounts, _ = fit_trees(X, worlds, how)
-    right = [(t.logits(X[1000:]).argmax(axis=1) == labels[1000:]).mean() for t in (named, amounts)]
-    assert right[0] > 0.97 > right[1]
-    unseen, missing = X[:50].copy(), X[:50].copy()
-    unseen[:, 0], missing[:, 0] = 77, np.nan
-    assert (named.logits(unseen) == named.logits(missing)).all()
-    assert np.abs(named.contributions(X).sum(axis=2) - named.logits(X)).max() < 1e-5
-
-
 def test_classes_without_a_training_node_stay_out_of_reach():
     X, worlds = table()
     worlds = replace(worlds, num_classes=5, labels=np.where(worlds.labels == 2, 4, worlds.labels))

@@ -6,10 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from cpgnn.engine.arrays import normalized, pattern
+from cpgnn.engine.arrays import normalized
 from cpgnn.engine.sparse import SparseOperator
 from cpgnn.engine.views import View
 from cpgnn.graph import Graph
+from cpgnn.relations.relation import at_distance_two
 
 SMALL = 50
 """Nodes up to which eigenvalues are those of the dense matrix."""
@@ -27,18 +28,10 @@ def with_self_loops(view: View) -> SparseOperator:
 
 
 def two_hops(graph: Graph) -> sp.csr_array:
-    """Pairs at distance exactly two: A² > 0, no edge and not the node itself; normalised "sym"."""
+    """Pairs at distance exactly two, normalised "sym"."""
 
     def matrix() -> sp.csr_array:
-        A = graph.adjacency
-        one = pattern(A)
-        # Walks of length two end at distance 0, 1 or 2: whatever is not 0 or 1 is 2.
-        near = one + sp.eye_array(len(graph.labels), dtype=np.float32, format="csr")
-        two = sp.csr_array(one @ one)
-        two.data[:] = 1
-        two = sp.csr_array(two - two.multiply(near))
-        two.eliminate_zeros()
-        two.sort_indices()
+        two = at_distance_two(graph.adjacency)
         return normalized(two, np.diff(two.indptr).astype(np.float64), "sym")
 
     return graph.once(("two hops",), matrix)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
+from cpgnn.engine.arrays import pattern
 from cpgnn.graph import Graph
 from cpgnn.homophily import sent
 from cpgnn.relations.derived import heard_relations
@@ -50,9 +51,8 @@ def relation_worths(graph: Graph) -> tuple[RelationWorth, ...]:
     for name, relation in relations.items():
         if name == merged:
             continue
-        ones = relation.matrix.copy()
-        ones.data = np.ones_like(ones.data)
-        found.append(_worth(name, sent(ones, graph.labels, graph.num_classes)))
+        C = sent(pattern(relation.matrix), graph.labels, graph.num_classes)
+        found.append(_worth(name, C))
     return tuple(sorted(found, key=lambda one: -np.nan_to_num(one.informativeness, nan=-1)))
 
 

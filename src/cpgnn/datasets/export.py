@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
+from cpgnn.engine.arrays import dense
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder, write_table
 from cpgnn.io.files import StrPath
@@ -31,7 +31,7 @@ def write_tables(
         write_table(partial / "edges.csv", _edges(graph))
         write_table(partial / "labels.csv", pd.DataFrame({"id": nodes, "label": labels}))
         if X is not None and features == "csv":
-            table = pd.DataFrame(X.toarray() if sp.issparse(X) else X).add_prefix("x")
+            table = pd.DataFrame(dense(X)).add_prefix("x")
             table.insert(0, "id", nodes)
             write_table(partial / "features.csv", table)
         elif X is not None:

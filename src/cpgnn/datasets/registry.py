@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from cpgnn.datasets import upstream
 from cpgnn.datasets.upstream import EDGES, NODES
+from cpgnn.engine.text import did_you_mean
 from cpgnn.errors import must_be
 from cpgnn.io.npz import Arrays
 
@@ -52,8 +52,7 @@ def spec_of(name: str) -> tuple[str, Spec]:
     """The name as the table has it, and what belongs to it."""
     key = str(name).lower().replace("-", "_")
     if key not in SPECS:
-        close = difflib.get_close_matches(key, SPECS, n=1)
-        hint = f"Did you mean {close[0]}?" if close else ""
+        hint = did_you_mean(key, list(SPECS))
         raise must_be("The name of a data set", f"be one of {', '.join(SPECS)}", repr(name), hint)
     return key, SPECS[key]
 

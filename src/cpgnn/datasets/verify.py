@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from cpgnn.datasets.dataset import Dataset
 from cpgnn.datasets.registry import Expected
+from cpgnn.engine.arrays import class_sizes
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
@@ -19,7 +20,7 @@ def verify(dataset: Dataset, expected: Expected) -> None:
     """Raise an `InputError` that names the first difference; what is not known is not compared."""
     graph = dataset.graph
     loops = len(graph.self_loops)
-    sizes = tuple(np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes))
+    sizes = tuple(class_sizes(graph.labels, graph.num_classes))
     found: dict[str, tuple[object, object]] = {
         "The number of nodes": (graph.num_nodes, expected.nodes),
         "The number of self-loops": (loops, expected.self_loops),

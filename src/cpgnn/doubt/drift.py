@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.stats import ks_2samp
 
+from cpgnn.engine.arrays import dense
 from cpgnn.engine.text import some
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
@@ -95,8 +95,7 @@ def _degrees(graph: Graph) -> np.ndarray:
 
 
 def _dense(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    picked = X[rows][:, columns]
-    return np.asarray(picked.toarray() if sp.issparse(picked) else picked, dtype=np.float64)
+    return dense(X[rows][:, columns]).astype(np.float64)
 
 
 def _name(graph: Graph, column: int) -> str:

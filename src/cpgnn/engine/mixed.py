@@ -2,22 +2,17 @@
 
 X is numbers only, so that any network can read it: a gap holds the median of its column, a text
 column is one 0/1 column for each of its values. `Mixed` remembers which cells and columns these
-are, and `native_table` is the table as it was, for trees.
+are, for trees.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.engine.arrays import dense
 from cpgnn.errors import wrong_value
-
-if TYPE_CHECKING:
-    from cpgnn.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -65,47 +60,3 @@ class Mixed:
                 continue  # numbers of their own from now on
             kept.append(replace(category, start=places[0]))
         return Mixed(sp.csr_array(self.gaps[:, order]), tuple(kept))
-
-
-@dataclass(frozen=True, eq=False)
-class NativeTable:
-    """Columns as trees read them: numbers first, then the categories."""
-
-    values: np.ndarray
-    """[n, D] float32; NaN: missing; a category is a whole number from 0."""
-    names: tuple[str, ...]
-    categories: dict[int, tuple[str, ...]]
-    """What the numbers of a column stand for, for those columns that are categories."""
-
-
-def native_table(graph: Graph) -> NativeTable | None:
-    """The features as they were; None where they are numbers without gaps.
-
-    Of scaled features too: whatever the scale, only the value that a node has is above 0.
-    """
-    mixed = graph.mixed
-    X: Any = graph.features
-    if mixed is None or X is None:
-        return None
-    grouped = {j for category in mixed.categories for j in category.columns}
-    numbers = [j for j in range(X.shape[1]) if j not in grouped]
-    values = np.empty((X.shape[0], len(numbers) + len(mixed.categories)), dtype=np.float32)
-    own = X[:, numbers]
-    values[:, : len(numbers)] = dense(own)
-    rows, columns = sp.csr_array(mixed.gaps[:, numbers]).nonzero()
-    values[rows, columns] = np.nan
-    names = graph.feature_names or tuple(f"column {j}" for j in range(X.shape[1]))
-    meant = {}
-    for i, category in enumerate(mixed.categories, start=len(numbers)):
-        values[:, i] = _codes(X[:, category.start : category.start + len(category.values)])
-        meant[i] = category.values
-    every = (*(names[j] for j in numbers), *(category.name for category in mixed.categories))
-    return NativeTable(values, every, meant)
-
-
-def _codes(hot: Any) -> np.ndarray:
-    """Which of the columns is above 0 in each row; NaN: none."""
-    found = sp.coo_array(hot > 0)
-    codes = np.full(hot.shape[0], np.nan, dtype=np.float32)
-    codes[found.coords[0]] = found.coords[1]
-    return codes

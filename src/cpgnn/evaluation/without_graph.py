@@ -51,14 +51,11 @@ class WithoutGraph:
         labels: np.ndarray,
         *,
         positive: int | None = None,
-        threshold: dict[str, Scored] | None = None,
     ) -> WithoutGraph:
         """From the probabilities of both, [t, c] or [repeats, t, c], and the labels [t]."""
         right, other = P.argmax(axis=-1) == labels, blind.argmax(axis=-1) == labels
-        accuracy, gain = (
-            share(float(other.mean() * len(labels)), len(labels)),
-            difference(right, other),
-        )
+        accuracy = share(float(other.mean() * len(labels)), len(labels))
+        gain = difference(right, other)
         if positive is None or not 0 < (labels == positive).sum() < len(labels):
             return cls(accuracy, gain)
         ours, theirs = (np.atleast_2d(p[..., positive]) for p in (P, blind))
@@ -69,7 +66,6 @@ class WithoutGraph:
             ranking["average_precision"],
             gain_in_average_precision(ours, theirs, labels == positive),
             ranking["precision_at"],
-            threshold,
         )
 
     def as_dict(self) -> dict[str, Any]:

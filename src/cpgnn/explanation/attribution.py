@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import torch
 from scipy.special import softmax
 
+from cpgnn.engine.arrays import dense
 from cpgnn.graph import Graph
 from cpgnn.priors.cheby import ChebyPrior, chebyshev
 from cpgnn.priors.contract import narrow
@@ -31,15 +32,13 @@ def network_slopes(network: Network, x: Any) -> tuple[np.ndarray, np.ndarray]:
     D_f = ∫ ∂R/∂x_f (αx) dα. A hidden unit a + b with a = xW is on for the share
     (relu(a + b) − relu(b)) / a of the way from 0 to x.
     """
-    W, b, W_2, b_2 = (np.asarray(w, np.float64) for w in _weights(network))
+    W, b, W_2, b_2 = (
+        np.asarray(w, np.float64) for w in (network.W, network.b, network.W_2, network.b_2)
+    )
     a = np.asarray(x @ W).ravel()
     share = (b > 0).astype(np.float64)
     np.divide(np.maximum(a + b, 0) - np.maximum(b, 0), a, out=share, where=np.abs(a) > 1e-9)
     return (W * share) @ W_2, np.maximum(b, 0) @ W_2 + b_2
-
-
-def _weights(network: Network) -> tuple[np.ndarray, ...]:
-    return network.W, network.b, network.W_2, network.b_2
 
 
 def through_softmax(terms: np.ndarray, R: np.ndarray) -> np.ndarray:
@@ -93,7 +92,7 @@ def sampled_shapley(
     x one by one, in a random order and then in the reverse; what f changes by is the column's.
     """
     rng = np.random.default_rng(seed)
-    goal, F = _dense(x).ravel(), x.shape[1]
+    goal, F = dense(x).ravel(), x.shape[1]
     starts: list[np.ndarray] = []
     gains: list[np.ndarray] = []
     rows_left = MOST_ROWS
@@ -102,7 +101,7 @@ def sampled_shapley(
         cells = 0
         most = min(MOST_CELLS, rows_left * F)
         while not walks or (cells < most and len(gains) + len(walks) < MOST_WALKS):
-            start = _dense(background[[rng.integers(background.shape[0])]]).ravel()
+            start = dense(background[[rng.integers(background.shape[0])]]).ravel()
             order = rng.permutation(np.flatnonzero(goal != start))
             walks.append((start, order))
             cells += 2 * (len(order) + 1) * F
@@ -130,7 +129,3 @@ def _path(start: np.ndarray, goal: np.ndarray, way: np.ndarray) -> np.ndarray:
     for i, column in enumerate(way):
         rows[i + 1 :, column] = goal[column]
     return rows
-
-
-def _dense(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if sp.issparse(X) else X)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import dense
 from cpgnn.explanation.pieces import AROUND, OWN, SHAPE, START, Piece, feature_names
 from cpgnn.graph import Graph
 from cpgnn.priors.columns import STRUCTURE, mean_of_neighbours
@@ -190,7 +191,7 @@ class Typical:
             if source == AROUND:
                 R = self._mean[[v]]
                 row = R @ X if R.nnz else np.full(X.shape[1], np.nan)
-            row = _filled(row).ravel()
+            row = dense(row).ravel()
             if source == OWN and self.graph.mixed is not None:
                 row = np.where(self.graph.mixed.gaps[[v]].toarray().ravel(), np.nan, row)
             self._rows[v, source] = row
@@ -220,7 +221,7 @@ class Typical:
         """[nodes]: their own, or the mean of their neighbours; NaN where there is none."""
         j = self.position[column]
         X: Any = graph.features
-        values = _filled(X[:, [j]]).ravel()
+        values = dense(X[:, [j]]).ravel()
         if source == OWN:
             gaps = None if graph.mixed is None else graph.mixed.gaps[:, [j]].toarray().ravel()
             return (values if gaps is None else np.where(gaps, np.nan, values))[nodes]
@@ -247,7 +248,3 @@ class Typical:
         if column == "triangles":
             return values
         return np.exp(values) if column == "PageRank" else np.expm1(values)
-
-
-def _filled(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if sp.issparse(X) else X)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import pattern
 from cpgnn.errors import InputError
 
 BLOCK = 2_000_000
@@ -112,11 +113,11 @@ def _keys(matrix: sp.csr_array) -> np.ndarray:
 
 def _blocks(T: sp.csr_array, nodes: np.ndarray, num_layers: int) -> Iterator[np.ndarray]:
     """`nodes` in pieces of about BLOCK products each; an error where all are more than MOST."""
-    pattern = sp.csr_array((np.ones(T.nnz), T.indices, T.indptr), shape=T.shape)
+    steps = pattern(T, np.float64)
     walks = np.diff(T.indptr).astype(np.float64)
     work = walks[nodes]
     for _ in range(num_layers - 2):
-        walks = pattern @ walks
+        walks = steps @ walks
         work += np.minimum(walks[nodes], T.nnz)
     if work.sum() > MOST:
         raise InputError(

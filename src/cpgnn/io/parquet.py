@@ -26,7 +26,7 @@ def is_parquet(path: Path) -> bool:
         return stream.read(4) == b"PAR1"
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+def read_parquet(path: Path) -> pa.Table:
     """The table; a column that pandas adds for an unnamed index is left out.
 
     A few kilobytes can stand for 10⁹ rows, or for a long text in each of many rows. So the rows are
@@ -38,9 +38,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
             file = pq.ParquetFile(source)
             _check_size(path, file.metadata.num_rows * max(1, file.metadata.num_columns) * 8)
             text = [field.name for field in file.schema_arrow if _is_text(field.type)]
-            table = pq.read_table(
-                source, columns=columns, read_dictionary=text if source.size() < SMALL else None
-            )
+            table = pq.read_table(source, read_dictionary=text if source.size() < SMALL else None)
             table.validate(full=True)
             _check_size(path, sum(map(_unpacked, table.columns)))
             names = table.column_names

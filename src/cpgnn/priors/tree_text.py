@@ -3,33 +3,31 @@
 LightGBM trusts its text: a wrong size reads beyond the memory it has, a child that points upwards
 never ends. A model folder may be somebody else's, so what is in it must be what LightGBM itself
 writes for trees of ours, line by line: the keys and their order, how many numbers follow each, that
-the children form a tree, that features and categories exist, and that every size is bounded.
+the children form a tree, that features exist, and that every size is bounded. Ours have no splits
+by category.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 MAX_CHARACTERS = 2**26
 MAX_LEAVES = 255
 MAX_WORK = 10**8
 """Leaves times squared depth, summed over all trees: what the contributions of one row cost."""
-MAX_CODE = 2**20
-"""The largest category."""
 LARGEST, LARGEST_LEAF = 1e30, 1e6
 """No number is beyond float32, and no leaf so large that the rounding of sums would show."""
 
 _NUMBER = re.compile(r"-?\d{1,30}(\.\d{1,30})?(e[+-]\d{1,3})?", re.ASCII)
 _THRESHOLD = re.compile(rf"{_NUMBER.pattern}|inf", re.ASCII)
 """inf: everything that is not missing goes left."""
+_RANGE = re.compile(rf"\[{_NUMBER.pattern}:{_NUMBER.pattern}\]", re.ASCII)
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,9})", re.ASCII)
 _NATURAL = re.compile(r"0|[1-9]\d{0,9}", re.ASCII)
 
-NUMERIC_SPLITS = (0, 2, 4, 6, 8, 10)
-CATEGORY_SPLITS = (1, 5, 9)
-"""`decision_type`: 1 if by category, 2 if gaps go left, 4 or 8 for what counts as a gap."""
+SPLITS = (0, 2, 4, 6, 8, 10)
+"""`decision_type`: 2 if gaps go left, 4 or 8 for what counts as a gap."""
 
 
 class _Lines:
@@ -52,15 +50,13 @@ class _Lines:
             raise ValueError(f"{key!r} is missing")
         return value
 
-    def numbers(self, key: str, count: int, largest: float = LARGEST) -> list[float]:
+    def numbers(self, key: str, count: int, largest: float = LARGEST) -> None:
         """That many numbers, none larger."""
-        found = [float(word) for word in self._words(key, count, _NUMBER)]
-        if any(abs(value) > largest for value in found):
+        if any(abs(float(word)) > largest for word in self._words(key, count, _NUMBER)):
             raise ValueError(f"{key!r} has a number that is too large")
-        return found
 
-    def thresholds(self, count: int) -> list[float]:
-        return [float(word) for word in self._words("threshold", count, _THRESHOLD)]
+    def thresholds(self, count: int) -> None:
+        self._words("threshold", count, _THRESHOLD)
 
     def wholes(self, key: str, count: int, least: int, most: int) -> list[int]:
         """That many whole numbers within bounds."""
@@ -92,7 +88,7 @@ def check_text(text: str, num_columns: int, num_outputs: int) -> None:
     head, mark, rest = text.partition("\n\nTree=0\n")
     if not mark:
         raise ValueError("it has no tree")
-    largest, sizes = _check_header(_Lines(head), num_columns, num_outputs)
+    sizes = _check_header(_Lines(head), num_columns, num_outputs)
     if len(sizes) % num_outputs:
         raise ValueError(f"{len(sizes)} trees are not whole rounds of {num_outputs}")
     trees, place, work = "Tree=0\n" + rest, 0, 0
@@ -101,7 +97,7 @@ def check_text(text: str, num_columns: int, num_outputs: int) -> None:
         if len(block) != size or not block.endswith("\n\n\n"):
             raise ValueError(f"tree {i} is not as long as 'tree_sizes' says")
         try:
-            work += _check_tree(_Lines(block), i, largest)
+            work += _check_tree(_Lines(block), i, num_columns)
         except ValueError as error:
             raise ValueError(f"tree {i}: {error}") from None
         if work > MAX_WORK:
@@ -111,10 +107,8 @@ def check_text(text: str, num_columns: int, num_outputs: int) -> None:
         raise ValueError("it does not end after the last tree")
 
 
-def _check_header(
-    lines: _Lines, num_columns: int, num_outputs: int
-) -> tuple[list[int | None], list[int]]:
-    """The largest category of each column (None: a column of numbers), the length of each tree."""
+def _check_header(lines: _Lines, num_columns: int, num_outputs: int) -> list[int]:
+    """The length of each tree."""
     for line in (
         "tree",
         "version=v4",
@@ -130,41 +124,26 @@ def _check_header(
     infos = lines.value("feature_infos").split(" ")
     if len(infos) != num_columns:
         raise ValueError(f"'feature_infos' must have {num_columns} columns, not {len(infos)}")
+    if not all(info == "none" or _RANGE.fullmatch(info) for info in infos):
+        raise ValueError("'feature_infos' has something that is not a range")
     words = lines.value("tree_sizes").split(" ")
     if not all(map(_NATURAL.fullmatch, words)):
         raise ValueError("'tree_sizes' has something that is not a size")
     lines.end("tree_sizes")
-    return [_largest_category(info) for info in infos], [int(word) for word in words]
+    return [int(word) for word in words]
 
 
-def _largest_category(info: str) -> int | None:
-    """`none` and `[least:most]` are numbers, `-1:3:0` categories by how frequent they are."""
-    if info == "none":
-        return None
-    if info.startswith("[") and info.endswith("]"):
-        ends = info[1:-1].split(":")
-        if len(ends) != 2 or not all(map(_NUMBER.fullmatch, ends)):
-            raise ValueError("'feature_infos' has something that is not a range")
-        return None
-    words = info.split(":")
-    if not all(map(_WHOLE.fullmatch, words)):
-        raise ValueError("'feature_infos' has something that is not a category")
-    codes = [int(word) for word in words]
-    if min(codes) < -1 or max(codes) > MAX_CODE or len(set(codes)) < len(codes):
-        raise ValueError("'feature_infos' has categories that cannot be")
-    return max(codes)
-
-
-def _check_tree(lines: _Lines, i: int, largest: list[int | None]) -> int:
+def _check_tree(lines: _Lines, i: int, num_columns: int) -> int:
     """What its contributions cost."""
     lines.expect(f"Tree={i}")
     leaves = lines.whole("num_leaves", 1, MAX_LEAVES)
-    num_cat = lines.whole("num_cat", 0, leaves - 1)
+    lines.expect("num_cat=0")
     splits, most = leaves - 1, 2**31 - 1
-    feature = lines.wholes("split_feature", splits, 0, len(largest) - 1)
+    lines.wholes("split_feature", splits, 0, num_columns - 1)
     lines.numbers("split_gain", splits)
-    threshold = lines.thresholds(splits)
-    kind = lines.wholes("decision_type", splits, 0, max(NUMERIC_SPLITS))
+    lines.thresholds(splits)
+    if not set(lines.wholes("decision_type", splits, 0, max(SPLITS))) <= {*SPLITS}:
+        raise ValueError("'decision_type' has a split that cannot be")
     left = lines.wholes("left_child", splits, -leaves, splits - 1)
     right = lines.wholes("right_child", splits, -leaves, splits - 1)
     lines.numbers("leaf_value", leaves, LARGEST_LEAF)
@@ -174,33 +153,12 @@ def _check_tree(lines: _Lines, i: int, largest: list[int | None]) -> int:
     lines.numbers("internal_weight", splits)
     internal_count = lines.wholes("internal_count", splits, 0, most)
     depth = _depth(list(zip(left, right, strict=True)), leaf_count, internal_count)
-    by_category = [j for j in range(splits) if kind[j] in CATEGORY_SPLITS]
-    if any(kind[j] not in NUMERIC_SPLITS for j in range(splits) if j not in by_category):
-        raise ValueError("'decision_type' has a split that cannot be")
-    if any((largest[feature[j]] is None) == (kind[j] in CATEGORY_SPLITS) for j in range(splits)):
-        raise ValueError("'decision_type' does not fit its column")
-    if sorted(threshold[j] for j in by_category) != list(range(num_cat)):
-        raise ValueError("'threshold' does not name each set of categories once")
-    if num_cat:
-        _check_sets(lines, num_cat, {int(threshold[j]): largest[feature[j]] for j in by_category})
     lines.expect("is_linear=0")
     lines.numbers("shrinkage", 1)
     for _ in range(3):
         lines.expect("")
     lines.end("shrinkage")
     return leaves * (depth + 1) ** 2
-
-
-def _check_sets(lines: _Lines, num_cat: int, largest: dict[int, int | None]) -> None:
-    """Sets of categories, as bits of 32-bit words one after the other."""
-    words = MAX_CODE // 32 + 1
-    bounds = lines.wholes("cat_boundaries", num_cat + 1, 0, num_cat * words)
-    sizes = [after - before for before, after in pairwise(bounds)]
-    if bounds[0] != 0 or any(
-        not 1 <= size <= (largest[j] or 0) // 32 + 1 for j, size in enumerate(sizes)
-    ):
-        raise ValueError("'cat_boundaries' does not fit the categories")
-    lines.wholes("cat_threshold", bounds[-1], 0, 2**32 - 1)
 
 
 def _depth(children: list[tuple[int, int]], leaf_count: list[int], count: list[int]) -> int:

@@ -1,12 +1,11 @@
 """Gradient-boosted trees as a prior, cross-fitted, by LightGBM.
 
-Missing values (NaN) and categories (whole numbers from 0) are split natively. The same input and
-seed give the same bits: one thread, no clock.
+Missing values (NaN) are split natively. The same input and seed give the same bits: one thread, no
+clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -55,7 +54,6 @@ class Boosting:
             "learning_rate": self.learning_rate,
             "num_leaves": self.leaves,
             "min_data_in_leaf": int(np.clip(N // 30, 2, self.least)),
-            "min_data_per_group": int(np.clip(N // 30, 2, 100)),
             "feature_fraction": self.feature_share,
             "bagging_fraction": self.row_share,
             "bagging_freq": 1,
@@ -133,7 +131,6 @@ def fit_trees(
     how: Boosting,
     *,
     weight: np.ndarray | None = None,
-    categories: Sequence[int] = (),
     begin: Begin | None = None,
 ) -> tuple[Trees, np.ndarray]:
     """The trees that know every training label, and log B [k + 1, n, c] of all worlds.
@@ -142,8 +139,7 @@ def fit_trees(
     not fallen for `patience` rounds; its best round is what every world keeps, the last (all
     labels) is grown to just that.
 
-    X: [n, F], dense (NaN: missing) or CSR; `categories` are its columns of whole numbers that
-    only name things. weight [c]: what a node of each class counts for.
+    X: [n, F], dense (NaN: missing) or CSR. weight [c]: what a node of each class counts for.
     """
     c, k = worlds.num_classes, worlds.num_folds
     present = np.unique(worlds.labels[worlds.train])
@@ -164,7 +160,6 @@ def fit_trees(
             weight=None if weight is None else count[y],
             reference=like,
             params=parameters,
-            categorical_feature=list(categories),
         )
 
     growing = []

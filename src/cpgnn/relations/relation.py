@@ -36,19 +36,17 @@ def edges(A: sp.csr_array) -> Relation:
     return Relation(EDGES, sp.csr_array(A, dtype=np.float32))
 
 
-def two_hop_bound(A: sp.csr_array) -> int:
-    """Entries of A² at most: Σ_u d_u²."""
-    counts = np.diff(A.indptr).astype(np.float64)
-    return int((counts**2).sum())
-
-
 def two_hops(A: sp.csr_array, max_entries: int = MAX_ENTRIES) -> Relation | None:
     """Nodes at distance exactly two, each once; None above the memory limit.
 
     The limit holds for Σ d² (what the product writes), which bounds the entries of A².
     """
-    if two_hop_bound(A) > max_entries:
-        return None
+    counts = np.diff(A.indptr).astype(np.float64)
+    return None if (counts**2).sum() > max_entries else Relation(TWO_HOPS, at_distance_two(A))
+
+
+def at_distance_two(A: sp.csr_array) -> sp.csr_array:
+    """1 for each pair at distance exactly two: A² > 0, no edge and not the node itself."""
     ones = pattern(A)
     S = sp.csr_array(ones @ ones)
     S.data[:] = 1
@@ -56,4 +54,5 @@ def two_hops(A: sp.csr_array, max_entries: int = MAX_ENTRIES) -> Relation | None
     S.setdiag(0)
     S = sp.csr_array(S, dtype=np.float32)
     S.eliminate_zeros()
-    return Relation(TWO_HOPS, S)
+    S.sort_indices()
+    return S

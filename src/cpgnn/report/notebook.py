@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from cpgnn.engine.arrays import same_class_share
+from cpgnn.engine.arrays import class_sizes, same_class_share
 from cpgnn.engine.formatting import emphasised, percent, ratio, shortened, signed, whole_percent
 from cpgnn.engine.text import count
 
@@ -35,7 +35,7 @@ Part = dict[str, Any]
 
 def graph_html(graph: Graph) -> str:
     """Sizes, features, weights, homophily, and how many labelled nodes each class has."""
-    labelled = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
+    labelled = class_sizes(graph.labels, graph.num_classes)
     known, alone = int(labelled.sum()), int((np.diff(graph.adjacency.indptr) == 0).sum())
     rows = [
         ("nodes", f"{graph.num_nodes:,}" + (f", {alone:,} without an edge" if alone else "")),

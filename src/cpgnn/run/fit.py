@@ -16,7 +16,7 @@ from cpgnn.check.structure import edge_rows, weights
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
 from cpgnn.doubt.folds import NO_NODES, as_chosen, out_of_fold
-from cpgnn.engine.arrays import labels_of
+from cpgnn.engine.arrays import class_sizes, labels_of
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import NumericalNotice, advise, check_choice, must_be, wrong_value
@@ -124,7 +124,7 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
     """The split that the labels file names, or a stratified one; what is missing is drawn."""
     labels = loaded.graph.labels
     names = loaded.graph.class_names
-    counts = np.bincount(labels[labels >= 0], minlength=len(names))
+    counts = class_sizes(labels, len(names))
     if (counts > 0).sum() < 2:
         got = f"only {names[0]!r}" if names else "no label at all"
         hint = (
@@ -194,7 +194,7 @@ def _select_by(graph: Graph, positive: str | None, target: int | None) -> str | 
 def _positive_class(graph: Graph, positive: str | None) -> int | None:
     names = [str(name) for name in graph.class_names]
     if positive is None:
-        return rare_class(np.bincount(graph.labels[graph.labels >= 0], minlength=len(names)))
+        return rare_class(class_sizes(graph.labels, len(names)))
     if positive not in names:
         raise wrong_value("positive", f"be one of the classes {', '.join(names)}", repr(positive))
     return names.index(positive)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import dense
 from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import count, shorten
@@ -264,7 +265,7 @@ def _features(
     if sp.issparse(X):
         stacked: Any = sp.vstack([sp.csr_array(part) for part in parts], format="csr")
     else:
-        stacked = np.vstack([part.toarray() if sp.issparse(part) else part for part in parts])
+        stacked = np.vstack([dense(part) for part in parts])
     replaced = int((described & ~is_new).sum())
     mixed = Mixed.of(
         sp.vstack(gaps, format="csr")[row],

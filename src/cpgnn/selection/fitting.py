@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from torch import nn
 
 from cpgnn.blend.blend import Blend, Said
 from cpgnn.compatibility import enhanced_belief, estimate_compatibility
@@ -24,7 +22,6 @@ from cpgnn.settings import Settings
 from cpgnn.splits import Split
 from cpgnn.training import train
 
-MakePrior = Callable[[Graph, int], nn.Module]
 BLENDED = ("auto", "trees", "smoothed")
 """Priors, by name, that a blend is made of."""
 
