@@ -12,7 +12,7 @@ LAYERS = (
     "cpgnn.io.problems cpgnn.io.address",
     "cpgnn.io.presence",
     "cpgnn.engine.text",
-    "cpgnn.engine.fields cpgnn.engine.arrays cpgnn.engine.formatting",
+    "cpgnn.engine.arrays cpgnn.engine.formatting",
     "cpgnn.relations.relation",
     "cpgnn.relations.edge_types cpgnn.relations.kinds cpgnn.engine.mixed",
     "cpgnn.engine.frames cpgnn.report.notebook",

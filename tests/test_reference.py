@@ -128,7 +128,7 @@ def test_gaussian_reference_is_seeded():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_features": 2}, "'num_features' must be an integer of at least 3. Got 2."),
+        ({"num_features": 2}, "'num_features' must be at least 3. Got 2."),
         ({"separation": -1.0}, "'separation' must be a number of at least 0. Got -1.0."),
     ],
 )

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from cpgnn.blend.blend import Said, known_nodes
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
-from cpgnn.engine.devices import check_device
-from cpgnn.engine.inputs import to_fit, to_graph
+from cpgnn.engine.inputs import check_device, to_fit, to_graph
 from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
@@ -229,7 +228,7 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
     def see(self, graph: Graph) -> None:
         """The fitted graph at a later time: the same nodes, other edges. Nothing is trained."""
         if graph.fingerprint() != self.nodes_:
-            raise wrong_value("graph", "have the nodes of the fitted graph", "others")
+            raise wrong_value("graph", "have the nodes of the fitted graph", "other nodes")
         self.graph_, self._own = graph, None
 
     @property

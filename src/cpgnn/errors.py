@@ -10,9 +10,11 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from numbers import Integral
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+Frozen = TypeVar("Frozen", bound=Any)
 
 
 @dataclass(frozen=True)
@@ -155,14 +157,32 @@ def check_choice(parameter: str, value: object, choices: Sequence[object]) -> No
         raise wrong_value(parameter, Message("be ", Mention(values=tuple(choices))), repr(value))
 
 
-def check_count(parameter: str, count: object, *, least: int, most: int | None = None) -> None:
-    """Raises unless `count` is a whole number of at least `least`, and at most `most`."""
-    if not isinstance(count, Integral):
+def check_count(parameter: str, count: object, *, least: int, most: int | None = None) -> int:
+    """The count, if it is a whole number of at least `least`, and at most `most`."""
+    if isinstance(count, bool) or not isinstance(count, Integral):
         raise wrong_value(parameter, "be a whole number", repr(count))
     if count < least:
         raise wrong_value(parameter, f"be at least {least}", count)
     if most is not None and int(count) > most:
         raise wrong_value(parameter, f"be at most {most}", count)
+    return int(count)
+
+
+def check_numbers(settings: Any, least: float, *names: str) -> None:
+    """Raises unless these fields are finite numbers of at least `least`."""
+    for name in names:
+        value = getattr(settings, name)
+        if not isinstance(value, Real) or not least <= float(value) < float("inf"):
+            raise wrong_value(name, f"be a number of at least {least:g}", repr(value))
+
+
+def changed(settings: Frozen, changes: dict[str, Any]) -> Frozen:
+    """A frozen dataclass with some fields changed; an unknown name is an error that lists all."""
+    known = sorted(field.name for field in fields(settings))
+    for name in changes:
+        if name not in known:
+            raise must_be("A setting", f"be one of {', '.join(known)}", repr(name))
+    return replace(settings, **changes)
 
 
 def either(words: Sequence[str]) -> str:

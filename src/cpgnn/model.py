@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from cpgnn.engine.arrays import Matrix
-from cpgnn.engine.devices import check_device
-from cpgnn.engine.inputs import as_view, logits_on
+from cpgnn.engine.inputs import as_view, check_device, logits_on
 from cpgnn.engine.views import View
 from cpgnn.errors import check_choice, check_count, wrong_value
 from cpgnn.graph import Graph

@@ -6,12 +6,12 @@ import os
 import pickle
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.errors import InputError, must_be, wrong_value
+from cpgnn.errors import InputError, check_count, must_be, wrong_value
 
 # Set so that features alone are worth what ogbn-products' are in the paper, whose MLP scores
 # 46.9–48.3 % on syn-products. Measured on 10 classes × 1,000 nodes, 100 features, per-class splits
@@ -114,10 +114,10 @@ def gaussian_reference(
     scores about 47 % on ten classes, like the paper's.
     """
     sizes = as_class_sizes(class_sizes)
-    num_features = as_integer("num_features", num_features, len(sizes))
+    num_features = check_count("num_features", num_features, least=len(sizes))
     if not (np.isfinite(separation) and separation >= 0):
         raise wrong_value("separation", "be a number of at least 0", separation)
-    rng = np.random.default_rng(as_integer("seed", seed, 0))
+    rng = np.random.default_rng(check_count("seed", seed, least=0))
     directions = np.linalg.qr(rng.standard_normal((num_features, len(sizes))))[0].T
     labels = np.repeat(np.arange(len(sizes)), sizes)
     noise = rng.standard_normal((len(labels), num_features), dtype=np.float32)
@@ -167,9 +167,3 @@ def as_class_sizes(class_sizes: Sequence[int]) -> np.ndarray:
     if sizes.min() < 1:
         raise wrong_value("class_sizes", "be at least 1 each", int(sizes.min()))
     return sizes.astype(np.int64)
-
-
-def as_integer(parameter: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise wrong_value(parameter, f"be an integer of at least {least}", repr(value))
-    return int(value)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cpgnn.compatibility import Weighting
-from cpgnn.engine.fields import at_least, changed, one_of
 from cpgnn.engine.scaling import Scaling
-from cpgnn.errors import check_choice, check_count
+from cpgnn.errors import changed, check_choice, check_count, check_numbers
 
 SelectBy = Literal["accuracy", "macro_f1", "average_precision"]
 
@@ -57,14 +56,14 @@ class Settings:
         check_count("epochs", self.epochs, least=0)
         if self.patience is not None:
             check_count("patience", self.patience, least=1)
-        at_least(self, 0, "prior_weight_decay", "centering_weight")
-        at_least(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
-        one_of(self, "weighting", "edge", "node")
-        one_of(self, "init_H", "estimate", "paths", "glorot")
-        one_of(self, "restart", "best", "best with features", "never")
-        one_of(self, "feature_scaling", "auto", "rows", "standard", "none")
-        one_of(self, "select_by", "accuracy", "macro_f1", "average_precision")
-        one_of(self, "class_weight", None, "balanced")
+        check_numbers(self, 0, "prior_weight_decay", "centering_weight")
+        check_numbers(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
+        check_choice("weighting", self.weighting, ("edge", "node"))
+        check_choice("init_H", self.init_H, ("estimate", "paths", "glorot"))
+        check_choice("restart", self.restart, ("best", "best with features", "never"))
+        check_choice("feature_scaling", self.feature_scaling, ("auto", "rows", "standard", "none"))
+        check_choice("select_by", self.select_by, ("accuracy", "macro_f1", "average_precision"))
+        check_choice("class_weight", self.class_weight, (None, "balanced"))
 
     def within(self, budget: str) -> Settings:
         """These settings with the epochs of a budget: see `BUDGETS`."""

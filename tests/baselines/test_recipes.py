@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from cpgnn.baselines import GCN, MODELS, REAL, SYNTHETIC, GraphSAGE, recipes, train_baseline
-from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
+from cpgnn.baselines.fitting import LossAndAccuracy, RisingLoss
 from cpgnn.engine.loop import Epoch
 from cpgnn.engine.sparse import dropped
 from cpgnn.errors import InputError

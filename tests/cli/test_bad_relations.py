@@ -86,7 +86,7 @@ BAD = {
     "both ways": (
         both_ways,
         "",
-        r"Edges both ways must.*weights in 5 pairs\. Use --directed, or --undirected",
+        r"Edges in both directions must.*weights in 5 pairs\. Use --directed, or --undirected",
     ),
     "labels on two kinds": (
         kinds(label="x", kind="device"),

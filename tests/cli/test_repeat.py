@@ -84,7 +84,7 @@ def test_other_edges_with_the_same_options(cpgnn, first):
         (None, "nowhere.json is damaged, or cpgnn did not write it: there is no such file"),
         ("{", "is damaged"),
         ('{"options": {"edges": "e", "master": "local"}}', "hold options of 'cpgnn fit'. Got 'ma"),
-        ('{"options": {}}', "Got none of the edges"),
+        ('{"options": {}}', "Got no edges"),
         ('{"options": {"edges": "edges.csv", "prior": "magic"}}', "Invalid value for '--prior'"),
     ],
 )

@@ -194,7 +194,7 @@ def test_each_file_truncated_on_the_server(name, publish, site, refused):
 
 def test_what_a_server_can_do_wrong(publish, site, refused, monkeypatch):
     [file] = publish("minesweeper", toy_arrays())
-    refused("minesweeper", r"come whole. Got [\d,]+ of [\d,]+ bytes", short_of=file)
+    refused("minesweeper", r"be complete. Got [\d,]+ of [\d,]+ bytes", short_of=file)
     with monkeypatch.context() as patch:
         patch.setattr("cpgnn.datasets.load.MAX_BYTES", 100)
         refused("minesweeper", "at most 100 bytes")
@@ -206,7 +206,7 @@ def test_what_a_server_can_do_wrong(publish, site, refused, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("listens", "says"), [(False, r"come through the network. Got .*refused"), (True, "timed out")]
+    ("listens", "says"), [(False, r"must complete. Got .*refused"), (True, "timed out")]
 )
 def test_no_network_and_a_server_that_never_answers(listens, says, publish, refused, monkeypatch):
     monkeypatch.setattr("cpgnn.datasets.load.TIMEOUT", 0.2)

@@ -47,7 +47,7 @@ def test_a_kind_without_features(write):
     )
     graph = read_graph(edges, labels, write("features.csv", "id,age\na,30\nb,40\n")).graph
     assert graph.kinds.described == (True, False)
-    assert any("no features for 'device', as a whole kind" in n for n in graph.notices)
+    assert any("no node of kind 'device' has features" in n for n in graph.notices)
     scaled = FeatureScaler.fit(graph)(graph)
     rows = dict(zip(graph.node_ids, scaled.features[:, 0].tolist(), strict=True))
     assert rows == {"a": -1, "b": 1, "x": 0, "y": 0}

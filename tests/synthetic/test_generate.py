@@ -69,7 +69,7 @@ def test_uniform_compatibility_spreads_evenly():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1, 0.5), "'num_classes' must be an integer of at least 2. Got 1."),
+        ((1, 0.5), "'num_classes' must be at least 2. Got 1."),
         ((3, 1.5), r"'h' must lie in \[0, 1\]. Got 1.5."),
         ((3, 0.5, 0.0), "'base' must be a positive number. Got 0.0."),
     ],
@@ -435,13 +435,13 @@ GOOD = {
         ({"compatibility": np.full((2, 2), np.nan)}, r"must have entries in \[0, 1\]. Got nan"),
         ({"compatibility": [[0.5, 0.5], [0.5, 0.4]]}, "must sum to 1. Got 0.9 in row 1."),
         ({"num_bootstrap": 60}, r"'num_bootstrap' must be below the number of nodes \(60\)."),
-        ({"num_bootstrap": 2}, "'num_bootstrap' must be an integer of at least 3. Got 2."),
-        ({"num_bootstrap": 5, "bootstrap": "authors"}, "must be an integer of at least 6. Got 5."),
+        ({"num_bootstrap": 2}, "'num_bootstrap' must be at least 3. Got 2."),
+        ({"num_bootstrap": 5, "bootstrap": "authors"}, "must be at least 6. Got 5."),
         ({"class_sizes": [58, 2], "bootstrap": "authors"}, "be at least 3, the edges per node"),
-        ({"edges_per_node": 0}, "'edges_per_node' must be an integer of at least 1. Got 0."),
-        ({"edges_per_node": 2.0}, "'edges_per_node' must be an integer of at least 1. Got 2.0."),
+        ({"edges_per_node": 0}, "'edges_per_node' must be at least 1. Got 0."),
+        ({"edges_per_node": 2.0}, "'edges_per_node' must be a whole number. Got 2.0."),
         ({"bootstrap": "chain"}, "'bootstrap' must be 'paper' or 'authors'. Got 'chain'."),
-        ({"seed": -1}, "'seed' must be an integer of at least 0. Got -1."),
+        ({"seed": -1}, "'seed' must be at least 0. Got -1."),
     ],
 )
 def test_errors_say_what_must_be(change, message):

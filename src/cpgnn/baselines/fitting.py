@@ -1,16 +1,20 @@
-"""Training a baseline by its recipe, with the one loop that CPGNN trains with."""
+"""Training a baseline by its recipe, with the one loop that CPGNN trains with.
+
+`RisingLoss` and `LossAndAccuracy` are when the public code stops, and which epoch it keeps.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from cpgnn.baselines.recipes import Recipe
-from cpgnn.baselines.rules import LossAndAccuracy, RisingLoss
 from cpgnn.engine.inputs import as_view, logits_on
 from cpgnn.engine.loop import (
     Best,
@@ -131,3 +135,44 @@ def _batches(target: Target, size: int) -> Callable[[Tensor], Tensor]:
         return cross_entropy(logits[batch], target.labels[batch])
 
     return loss
+
+
+class RisingLoss:
+    """Stops when the validation loss exceeds its mean over the last `window` epochs (GCN).
+
+    `penalty` is added to the loss: the public code counts the L2 term too.
+    """
+
+    def __init__(self, window: int, penalty: Callable[[], float]) -> None:
+        self.window, self.penalty = window, penalty
+        self.last: deque[float] = deque(maxlen=window)
+
+    def __call__(self, epoch: Epoch, validation_loss: Callable[[], float]) -> bool:
+        loss = validation_loss() + self.penalty()
+        # Not before epoch w + 2: the public code counts from 0 and asks for more than w epochs.
+        full = epoch.epoch > self.window + 1
+        rises = full and loss > np.mean(self.last)
+        self.last.append(loss)
+        return bool(rises)
+
+
+class LossAndAccuracy:
+    """Keeps the latest epoch that matches the best validation loss and accuracy so far (GAT).
+
+    Stops after `patience` epochs that match neither. `keep` is asked before `stop`.
+    """
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.accuracy, self.loss, self.since = -np.inf, np.inf, 0
+
+    def keep(self, epoch: Epoch, validation_loss: Callable[[], float]) -> bool:
+        loss = validation_loss()
+        matches = epoch.score >= self.accuracy, loss <= self.loss
+        if any(matches):
+            self.since = epoch.epoch
+        self.accuracy, self.loss = max(self.accuracy, epoch.score), min(self.loss, loss)
+        return all(matches)
+
+    def stop(self, epoch: Epoch, validation_loss: Callable[[], float]) -> bool:
+        return epoch.epoch - self.since >= self.patience

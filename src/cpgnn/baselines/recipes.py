@@ -19,9 +19,15 @@ from cpgnn.baselines.h2gcn import H2GCN
 from cpgnn.baselines.mixhop import MixHop
 from cpgnn.baselines.mlp import MLP
 from cpgnn.baselines.sage import GraphSAGE
-from cpgnn.engine.fields import at_least, changed, one_of
 from cpgnn.engine.scaling import Scaling
-from cpgnn.errors import check_count, must_be, wrong_value
+from cpgnn.errors import (
+    changed,
+    check_choice,
+    check_count,
+    check_numbers,
+    must_be,
+    wrong_value,
+)
 from cpgnn.priors import Sizes
 
 MODELS: dict[str, type[nn.Module]] = {
@@ -57,7 +63,7 @@ class Recipe:
     decayed: tuple[str, ...] | None = None
     """The weights it acts on; None: all of them."""
     stop: Literal["never", "rising loss", "loss or accuracy", "accuracy"] = "never"
-    """See `cpgnn.baselines.rules`."""
+    """See `cpgnn.baselines.fitting`."""
     patience: int = 0
     """Epochs the stop rule looks back on."""
     keep: Literal["best", "last", "loss and accuracy"] = "best"
@@ -76,12 +82,12 @@ class Recipe:
         for name in ("batch_size", "rate_steps"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name), least=1)
-        at_least(self, 0, "weight_decay")
-        at_least(self, 1e-12, "learning_rate", "adam_epsilon")
-        one_of(self, "optimizer", "adam", "sgd")
-        one_of(self, "stop", "never", "rising loss", "loss or accuracy", "accuracy")
-        one_of(self, "keep", "best", "last", "loss and accuracy")
-        one_of(self, "feature_scaling", "auto", "rows", "standard", "none")
+        check_numbers(self, 0, "weight_decay")
+        check_numbers(self, 1e-12, "learning_rate", "adam_epsilon")
+        check_choice("optimizer", self.optimizer, ("adam", "sgd"))
+        check_choice("stop", self.stop, ("never", "rising loss", "loss or accuracy", "accuracy"))
+        check_choice("keep", self.keep, ("best", "last", "loss and accuracy"))
+        check_choice("feature_scaling", self.feature_scaling, ("auto", "rows", "standard", "none"))
 
     def build(self, sizes: Sizes, *, seed: int = 0) -> nn.Module:
         """A new model with weights from `seed`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from cpgnn.check.structure import edge_rows, parts, weights
 from cpgnn.check.times import one_sided
 from cpgnn.check.twins import repeated_nodes
 from cpgnn.engine.arrays import labels_of
+from cpgnn.engine.records import plain
 from cpgnn.graph import Graph
 from cpgnn.homophily import (
     adjusted_homophily,
@@ -75,7 +76,7 @@ class Homophily:
 
     def to_dict(self) -> dict[str, float | None]:
         """For JSON; NaN becomes null."""
-        return {k: None if np.isnan(v) else v for k, v in asdict(self).items()}
+        return dict(plain(self))
 
 
 @dataclass(frozen=True)

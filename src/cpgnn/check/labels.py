@@ -10,8 +10,8 @@ from cpgnn.check.finding import Finding, named
 from cpgnn.engine.arrays import class_sizes
 from cpgnn.engine.formatting import percent
 from cpgnn.engine.text import listed
-from cpgnn.errors import advise, wrong_value
-from cpgnn.evaluation.metrics import RARE, rare_class
+from cpgnn.errors import advise
+from cpgnn.evaluation.metrics import RARE, positive_class
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
@@ -42,10 +42,8 @@ def rare_positive(graph: Graph, positive: str | None) -> tuple[int | None, list[
     And, where it is rare, a warning that accuracy says nothing about it.
     """
     names = [str(name) for name in graph.class_names]
-    if positive is not None and positive not in names:
-        raise wrong_value("positive", f"be one of the classes {', '.join(names)}", repr(positive))
     sizes = class_sizes(graph.labels, len(names))
-    target = names.index(positive) if positive is not None else rare_class(sizes)
+    target = positive_class(names, sizes, positive)
     if target is None or not sizes[target]:
         return None, []
     share = float(sizes[target] / sizes.sum())

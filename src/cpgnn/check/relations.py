@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
 
 from cpgnn.engine.arrays import pattern
+from cpgnn.engine.records import plain
 from cpgnn.graph import Graph
 from cpgnn.homophily import sent
 from cpgnn.relations.derived import heard_relations
@@ -34,8 +35,7 @@ class RelationWorth:
     """Whether that is more than chance; None if there are too few to say."""
 
     def to_dict(self) -> dict[str, Any]:
-        made = asdict(self)
-        return {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in made.items()}
+        return dict(plain(self))
 
 
 def relation_worths(graph: Graph) -> tuple[RelationWorth, ...]:

@@ -34,10 +34,10 @@ def one_sided(loaded: LoadedGraph) -> Iterator[Finding]:
                 yield Finding(
                     "risk",
                     "labels-at-one-end",
-                    "The labels sit at one end of the time",
+                    "The labels come from one end of the time range",
                     f"{percent(float(share))} of the labelled nodes are among the {end} quarter of "
                     f"all nodes by {times.column!r}; what holds there may not hold at other times.",
-                    "Label nodes of other times, too.",
+                    "Label some nodes from other times as well.",
                     int(labelled.sum()),
                     named(graph, labelled),
                 )
@@ -65,9 +65,9 @@ def _newer_features(loaded: LoadedGraph) -> Iterator[Finding]:
                 "risk",
                 "features-newer-than-edges",
                 f"{name!r} is newer than the edges",
-                f"In {int(newer.sum()):,} nodes it lies after their last edge by {times.column!r}: "
-                "it may tell what happened after the moment that is to be predicted.",
-                "Leave the column out, or take it as it was at that moment.",
+                f"For {int(newer.sum()):,} nodes it is later than their last edge by "
+                f"{times.column!r}: it may reveal what happened after the moment of prediction.",
+                "Leave the column out, or use its value as of that moment.",
                 int(newer.sum()),
                 named(loaded.graph, newer),
             )

@@ -32,10 +32,6 @@ def check(
 ) -> None:
     """Find what is wrong or risky in the data. Exits with 1 if anything is, else with 0."""
     given = opt.by_name(locals())
-    from cpgnn.io.presence import check_files
-
-    check_files(edges, labels, *(features or ()))
-
     from cpgnn.check import check_loaded
     from cpgnn.cli.findings import print_json, print_report
     from cpgnn.cli.progress import progress_bar

@@ -43,35 +43,30 @@ def explain(
     """Explain predictions, neighbour by neighbour."""
     from dataclasses import replace
 
-    from cpgnn.io.presence import check_files, check_run_folder
+    from cpgnn.errors import InputError
+    from cpgnn.io.presence import EXPLANATIONS, check_ending, check_files
 
-    check_run_folder(run)
     check_files(nodes_file)
+    if not nodes and nodes_file is None:
+        raise InputError("Name at least one NODE, or use --nodes-file.")
+    if out:
+        check_ending(out, *EXPLANATIONS)
+    [fitted] = opt.fitted_runs(run, threads=threads)
 
     from cpgnn.cli.progress import waiting
     from cpgnn.cli.reasons import print_explanation
-    from cpgnn.errors import InputError
     from cpgnn.explanation.contributions import explain as explained
-    from cpgnn.explanation.explanation import check_ending
     from cpgnn.io.column_choice import Columns
     from cpgnn.io.ids import read_node_ids
     from cpgnn.report.explanation_picture import check_picture, draw_explanation
     from cpgnn.report.neighbourhood import draw_neighbourhoods
-    from cpgnn.run.folder import load_run
 
-    if not nodes and nodes_file is None:
-        raise InputError("Name at least one NODE, or use --nodes-file.")
-    if out:
-        check_ending(out)
-    with waiting("reading the run"):
-        fitted = load_run(run)
     ids = list(nodes or [])
     if nodes_file is not None:
         columns = Columns(**opt.columns({"node_id": node_id}, fitted.options))
         ids += read_node_ids(nodes_file, columns)
     for path in filter(None, (picture, neighbourhood)):
         check_picture(path, len(ids))
-    opt.use_threads(threads)
     if features is None:  # a few where they are read by a person
         features = 5 if len(ids) == 1 and format == "text" and not out else 0
     graph = replace(fitted.graph, node_ids=fitted.graph.node_ids.astype(str))

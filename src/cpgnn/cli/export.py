@@ -25,12 +25,10 @@ def export(
 
     from cpgnn.cli.progress import waiting
     from cpgnn.run.export import check_export, export_run
-    from cpgnn.run.folder import load_run
 
     check_export(out, to)
-    opt.use_threads(threads)
+    [fitted] = opt.fitted_runs(run, threads=threads)
     with waiting("writing the graph"):
-        fitted = load_run(run)
         export_run(fitted, out, to)
     graph = fitted.graph
     print(f"{graph.num_nodes:,} nodes and {graph.num_edges:,} edges written to {out}")

@@ -22,7 +22,7 @@ def fit(
     features: opt.Features = None,
     prior: Annotated[
         Literal["auto", "trees", "smoothed", "mlp", "cheby", "link"],
-        typer.Option(help="What a node is by itself, before neighbours; 'auto' blends several."),
+        typer.Option(help="How to judge a node before its neighbours; 'auto' blends several."),
     ] = "auto",
     layers: Annotated[
         int | None, typer.Option(min=1, help="Layers of propagation; chosen for you by default.")
@@ -98,10 +98,6 @@ def fit(
         if value is not None and key not in opt.NOT_REPEATED
     }
     given |= opt.without_passwords(edges=edges, labels=labels, features=features)
-
-    from cpgnn.io.presence import check_files
-
-    check_files(edges, labels, *(features or ()))
 
     from cpgnn.cli.printing import print_run
     from cpgnn.cli.progress import progress_bar

@@ -117,12 +117,18 @@ class Tables:
 
 
 def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with every option of `Tables` in place of its parameter `tables`."""
+    """The command with every option of `Tables` in place of its parameter `tables`.
+
+    That the files are there is checked before anything slow is imported.
+    """
     shared = inspect.signature(Tables, eval_str=True).parameters
     own = inspect.signature(command, eval_str=True).parameters
 
     @wraps(command)
     def with_options(**given: Any) -> None:
+        from cpgnn.io.presence import check_files
+
+        check_files(given["edges"], given["labels"], *(given["features"] or ()))
         tables = Tables(**{name: given.pop(name) for name in shared})
         command(**given, tables=tables)
 
@@ -176,8 +182,9 @@ def repeated(context: typer.Context, config: Path | None) -> Path | None:
     known = {parameter.name for parameter in context.command.params}
     strange = sorted(set(options) - known)
     if strange or "edges" not in options:
-        got = f"{strange[0]!r}" if strange else "none of the edges"
-        raise must_be(f"{path}", "hold options of 'cpgnn fit'", got, "Was it written by another?")
+        got = f"{strange[0]!r}" if strange else "no edges"
+        hint = "Was it written by another command?"
+        raise must_be(f"{path}", "hold options of 'cpgnn fit'", got, hint)
     if isinstance(options.get("features"), str):  # as runs were written that knew only one file
         options["features"] = [options["features"]]
     context.default_map = {k: v for k, v in options.items() if k not in NOT_REPEATED}
@@ -261,19 +268,23 @@ def load(
     return loaded
 
 
-def fitted_runs(*runs: Path, out: Path | None, threads: int | None) -> list[run_module.Run]:
+def fitted_runs(
+    *runs: Path, out: Path | None = None, threads: int | None = None
+) -> list[run_module.Run]:
     """Fitted runs; they and the table to write are checked before anything slow is imported."""
-    from cpgnn.io.presence import check_run_folder, check_table_path
+    from cpgnn.io.presence import TABLES, check_ending, check_run_folder
 
     for run in runs:
         check_run_folder(run)
     if out is not None:
-        check_table_path(out)
+        check_ending(out, *TABLES)
 
+    from cpgnn.cli.progress import waiting
     from cpgnn.run.folder import load_run
 
     use_threads(threads)
-    return [load_run(run) for run in runs]
+    with waiting("reading the run"):
+        return [load_run(run) for run in runs]
 
 
 def classifier(

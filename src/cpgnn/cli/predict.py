@@ -48,9 +48,9 @@ def predict(
 ) -> None:
     """Predict with a fitted model, for later nodes too. Columns are found as in 'fit'."""
     given = locals()
-    from cpgnn.io.presence import check_files, check_run_folder, check_table_path
+    from cpgnn.io.presence import TABLES, check_ending, check_files, check_run_folder
 
-    check_table_path(out)
+    check_ending(out, *TABLES)
     check_run_folder(run)
     check_files(edges, *(features or ()))
 

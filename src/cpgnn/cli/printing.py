@@ -101,7 +101,7 @@ def print_run(run: Run, out: Path) -> None:
     names = [str(name) for name in classifier.classes_]
     to.print(Text(f"Model: {_model_line(run)}"))
     if initial_source(run.graph, classifier.split_, classifier.settings_) == "paths":
-        to.print("Few edges join two labels: who connects was first estimated by longer paths.")
+        to.print("Few edges join two labels, so H was first estimated from longer paths.")
     to.print(Text(run.verdict.headline, style="bold"))
     for reason in run.verdict.reasons:
         to.print(Text(in_words(reason)))
@@ -142,10 +142,10 @@ def print_edge_frequency(
         title = f"{title}, {percent(made.confidence, 0)} interval"
         show(to, table("", *names, title=title, rows=rows))
     if not any(made.evidence):
-        to.print("No edge joins two labelled nodes: this is what the predictions say, no more.")
+        to.print("No edge joins two labelled nodes: this table rests on predictions alone.")
         return
     if made.method == "beliefs":
-        to.print("From predicted probabilities alone: no validation node says how good they are.")
+        to.print("From predicted probabilities alone: there are no validation nodes to check them.")
     elif made.optimistic:
         to.print("Intervals are optimistic: validation accuracy is below 80 %.")
     unseen = [name for name, seen in zip(names, made.evidence, strict=True) if not seen]
@@ -288,7 +288,7 @@ def print_demo(demo: Demo, picture: Path, report: Path) -> None:
     to.print(
         "Which classes connect: percent of the edges of a class that lead to each class. Off by "
         f"{compatibility_error(demo.initial, demo.true):.3f} per cell on average at the start, by "
-        f"{compatibility_error(demo.found, demo.true):.3f} in the end."
+        f"{compatibility_error(demo.found, demo.true):.3f} at the end."
     )
     to.print(Text(f"Picture: {picture}, report: {report}"))
 

@@ -46,7 +46,7 @@ def review_labels(
         return
     to = console()
     for row in found.head(top).itertuples():
-        line = f"{row.rank:>3}. {row.id}: labelled {row.label}, rather {row.suggested} "
+        line = f"{row.rank:>3}. {row.id}: labelled {row.label}, more likely {row.suggested} "
         line += f"({percent(row.p_suggested, 0)})"
         if row.against:
             who = some(str(row.who).split("|")) if row.against <= NAMED else f"{row.who} first"

@@ -14,10 +14,6 @@ def stats(
 ) -> None:
     """Describe a graph: sizes, homophily, which classes connect."""
     given = opt.by_name(locals())
-    from cpgnn.io.presence import check_files
-
-    check_files(edges, labels, *(features or ()))
-
     from cpgnn.check.facts import Stats
     from cpgnn.cli.printing import print_stats
 

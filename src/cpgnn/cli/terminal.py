@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 PLAIN = {"–": "-", "−": "-", "…": "...", "≥": ">=", "≤": "<=", "“": '"', "”": '"', "×": "x"}
 """What stands for a character where the terminal lacks it; "?" for all others."""
-SIGNALS = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "The terminal went away"}
+SIGNALS = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "The terminal was closed"}
 
 
 class Output(io.RawIOBase):

@@ -23,4 +23,4 @@ def verify(
     print(f"{count(len(found.intact), 'file')} intact")
     if found.changed or found.missing:
         odd = f"{count(len(found.changed), 'file')} changed, {len(found.missing):,} missing"
-        raise InputError(f"{run} is not as it was written: {odd}. Fit again.")
+        raise InputError(f"{run} has changed since it was written: {odd}. Fit again.")

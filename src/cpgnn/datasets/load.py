@@ -115,6 +115,6 @@ def _fetch(url: str, path: Path, advice: str) -> None:
         raise failed("be available", f"{error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
-        raise failed("come through the network", str(reason) or type(reason).__name__) from None
+        raise failed("complete", str(reason) or type(reason).__name__) from None
     if declared is not None and declared.isdigit() and received != int(declared):
-        raise failed("come whole", f"{received:,} of {int(declared):,} bytes")
+        raise failed("be complete", f"{received:,} of {int(declared):,} bytes")

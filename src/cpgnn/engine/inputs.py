@@ -16,7 +16,7 @@ from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.frames import rows_by_node
 from cpgnn.engine.interchange import library, masks
 from cpgnn.engine.views import View
-from cpgnn.errors import must_be, wrong_value
+from cpgnn.errors import advise, must_be, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.splits import PARTS, Split, stratified_split
 
@@ -44,6 +44,16 @@ def logits_of(model: nn.Module, graph: Graph) -> np.ndarray:
     """What the model says about all nodes, [n, c]."""
     with evaluating(model):
         return np.asarray(model(graph).cpu().numpy())
+
+
+def check_device(device: str | torch.device) -> None:
+    """Raises unless torch can make a tensor on this device here."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError):
+        hint = advise("Try {}.", device="cpu")
+        must = "be one that torch can use here"
+        raise wrong_value("device", must, repr(device), hint) from None
 
 
 def as_view(graph: Graph | View, like: Tensor) -> View:

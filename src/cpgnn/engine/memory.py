@@ -52,7 +52,7 @@ def check_classes(classes: int) -> None:
     _check(f"Training with {classes:,} classes", 8 * MATRICES * classes**2, hint)
 
 
-def _check(what: str, needed: int, hint: str = "Use fewer, or more memory.") -> None:
+def _check(what: str, needed: int, hint: str = "Use fewer, or a machine with more memory.") -> None:
     limit = memory_limit()
     if needed > limit:
         raise too_large(what, needed, limit, hint)

@@ -307,7 +307,7 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
         if not flat or length not in (-1, len(tensor)):
             raise damaged(path, f"{name!r} is not a list of whole numbers")
         if ((tensor < least) | (tensor > most)).any():
-            raise damaged(path, f"{name!r} has a number that is not from {least} to {most:,}")
+            raise damaged(path, f"{name!r} has a number outside {least} … {most:,}")
     for name in texts:
         if tensors[name].dtype != torch.uint8 or tensors[name].ndim != 1:
             raise damaged(path, f"{name!r} is not text")

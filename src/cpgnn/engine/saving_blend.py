@@ -218,7 +218,7 @@ class BlendFiles:
         heard = [one.relation for one in r.hears]
         for names in (heard, *(x.relations for x in r.priors if x.kind == "together")):
             if len(set(names)) < len(names):
-                raise ValueError("a relation should be heard once")
+                raise ValueError("each relation should be named once")
         stages = [Stage(a[f"{t}.w"], a[f"{t}.b"], a[f"{t}.H_bar"]) for t in range(r.rounds)]
         basis = Basis(
             r.norm,
@@ -250,7 +250,7 @@ class BlendFiles:
             return EstimatorPrior(record.name, loaded, self.c)
         network = Network(*(a[f"prior.{i}.{name}"] for name in LAYERS))
         if not network.W.size:
-            raise ValueError(f"{record.name!r} reads what is not there")
+            raise ValueError(f"{record.name!r} reads an input that the model lacks")
         if isinstance(record, NetworkRecord):
             return NetworkPrior(record.name, record.reads, network)
         together = Together(network, a[f"prior.{i}.H_bar"])
@@ -259,9 +259,9 @@ class BlendFiles:
     def _trees(self, text: str, record: TreesRecord) -> Trees:
         present, width = record.present, self._width(record.reads)
         if not width:
-            raise ValueError(f"{record.name!r} reads what is not there")
+            raise ValueError(f"{record.name!r} reads an input that the model lacks")
         if sorted(set(present)) != list(present) or not all(i < self.c for i in present):
             raise ValueError("the classes of the trees should be numbered once, in order")
         if text and len(present) < 2:
-            raise ValueError("trees should tell two classes or more")
+            raise ValueError("trees should tell at least two classes apart")
         return Trees(text, present, self.c, width)

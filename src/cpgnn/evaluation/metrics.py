@@ -12,6 +12,7 @@ tests/evaluation/test_metrics.py; a bootstrap held the ROC-AUC of ten positives 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from scipy.stats import pearsonr
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
 from cpgnn.engine.records import Count, Number, plain
+from cpgnn.errors import wrong_value
 
 HELD_OUT = "held-out nodes"
 RARE = 0.05
@@ -54,6 +56,15 @@ def rare_class(sizes: np.ndarray) -> int | None:
     shares = sizes / max(sizes.sum(), 1)
     rare = np.flatnonzero(shares < RARE)
     return int(rare[0]) if len(rare) == 1 and shares.max() > 0.8 and sizes[rare[0]] else None
+
+
+def positive_class(names: Sequence[str], sizes: np.ndarray, positive: str | None) -> int | None:
+    """The index of the class to look for: the one that is named, else by `rare_class`."""
+    if positive is None:
+        return rare_class(sizes)
+    if positive not in names:
+        raise wrong_value("positive", f"be one of the classes {', '.join(names)}", repr(positive))
+    return names.index(positive)
 
 
 def share(hits: float, n: int) -> Scored:

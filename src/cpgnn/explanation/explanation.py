@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ from cpgnn.explanation.features import Features
 from cpgnn.explanation.sentences import sentences
 from cpgnn.explanation.terms import terms
 from cpgnn.io import atomic_write, write_table
-from cpgnn.io.files import StrPath, wrong
+from cpgnn.io.files import StrPath
+from cpgnn.io.presence import EXPLANATIONS, check_ending
 from cpgnn.relations.relation import EDGES
 
 PRIOR, NEIGHBOUR, RETURNING, FAR = "prior", "neighbour", "returning", "two hops"
@@ -233,7 +233,7 @@ class Explanation:
 
     def write(self, path: StrPath) -> None:
         """Writes `to_dict` as .json, or `to_frame` as .csv or .parquet."""
-        path = check_ending(path)
+        path = check_ending(path, *EXPLANATIONS)
         if path.suffix.lower() != ".json":
             write_table(path, self.to_frame())
             return
@@ -271,15 +271,6 @@ class Explanation:
             for at in range(rows.start, rows.stop)
         ]
         return found
-
-
-def check_ending(path: StrPath) -> Path:
-    """The path, if its ending names a format that `Explanation.write` knows."""
-    path = Path(path)
-    if path.suffix.lower() not in (".json", ".csv", ".parquet"):
-        must, got = "be '.json', '.csv' or '.parquet'", repr(path.suffix or path.name)
-        raise wrong(path, "The ending of an explanation", must, got)
-    return path
 
 
 def as_text(names: Iterable[Any]) -> np.ndarray:

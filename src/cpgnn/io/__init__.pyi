@@ -5,7 +5,7 @@ from .feature_columns import FeatureColumns as FeatureColumns
 from .graph_npz import read_graph_npz as read_graph_npz
 from .graph_npz import write_graph as write_graph
 from .npz import read_npz_arrays as read_npz_arrays
-from .presence import check_table_path as check_table_path
+from .presence import check_ending as check_ending
 from .read import LoadedGraph as LoadedGraph
 from .read import read_graph as read_graph
 from .tables import TableFile as TableFile

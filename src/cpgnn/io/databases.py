@@ -28,7 +28,7 @@ STEPS, STEPS_PER_BYTE, TICK = 2_000_000, 100, 10_000
 """Instructions of SQLite that reading may take; a table takes fewer than ten for each byte."""
 SECONDS, SECONDS_PER_BYTE = 8.0, 1e-6
 """How long a view of DuckDB may take."""
-ENDLESS = "A view may never end: store it as a table."
+ENDLESS = "A view can run forever: store it as a table."
 
 
 @contextmanager

@@ -153,7 +153,7 @@ def _check_ways(edges: EdgeList) -> None:
             got = f"different weights in {count(pairs, 'pair')}"
             ways = [Mention("directed", (way,)) for way in (True, False)]
             hint = Message("Use ", ways[0], ", or ", ways[1], " to add them up.")
-            raise edges.file.wrong("Edges both ways", "weigh the same, or be explained", got, hint)
+            raise edges.file.wrong("Edges in both directions", "have the same weight", got, hint)
 
 
 def _offered_weight(file: TableFile, columns: Columns) -> list[str]:

@@ -115,7 +115,7 @@ def _check_names(parts: Sequence[FeatureRows]) -> None:
         for name in part.columns.names or ():
             with problems.noted():
                 if name in seen:
-                    must, got = "be in one file only", f"it in {seen[name]}, too"
+                    must, got = "be in one file only", f"it in {seen[name]} as well"
                     hint = advise("Rename it, or leave it out with {}.", ignore=name)
                     raise part.file.wrong(f"Column {name!r}", must, got, hint)
             seen[name] = part.file.path

@@ -250,7 +250,7 @@ def _numbered(codes: np.ndarray, what: str) -> pd.Index:
 def _flags(path: Path, arrays: Arrays, key: str, count: int, *, default: bool) -> np.ndarray:
     flags = arrays.get(key, np.full(count, default))
     if flags.shape != (count,) or flags.dtype.kind not in "biu":
-        raise wrong(path, f"'{key}'", f"be {count} times true or false", _sight(flags))
+        raise wrong(path, f"'{key}'", f"hold {count:,} times true or false", _sight(flags))
     return flags.astype(bool)
 
 

@@ -56,10 +56,8 @@ def find_kinds(
             return None, []
         counts = pd.Series(names).value_counts()
         found = ", ".join(f"{counts[name]:,} {name}" for name in sorted(counts.index))
-        hint = advise("use {} if they are one.", kind_column="")
-        notices.append(
-            Message(f"{given.path}: the ends of edges are kinds of nodes ({found}); ", hint)
-        )
+        said = f"{given.path}: the ends of edges look like different kinds of nodes ({found}); "
+        notices.append(Message(said, advise("use {} if they are not.", kind_column="")))
     codes, values = pd.factorize(names, sort=True)
     having = np.bincount(codes, described, minlength=len(values)) > 0
     kinds = Kinds(codes.astype(np.int64), tuple(map(str, values)), tuple(having.tolist()))
@@ -68,7 +66,7 @@ def find_kinds(
         kinds.check(np.where(labelled, 0, -1), one)
     bare = [name for name, has in zip(kinds.names, kinds.described, strict=True) if not has]
     if bare and features is not None:
-        notices.append(f"{features.file.path}: no features for {listed(bare)}, as a whole kind.")
+        notices.append(f"{features.file.path}: no node of kind {listed(bare)} has features.")
     return kinds, notices
 
 

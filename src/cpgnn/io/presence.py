@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cpgnn.errors import InputError, must_be, tidy
+from cpgnn.errors import InputError, either, must_be, tidy
 from cpgnn.io.address import Address, StrPath, locate
 from cpgnn.io.problems import Problems
 
 CONFIG = "config.json"
-TABLE_ENDINGS = (".csv", ".parquet")
+TABLES = "a table", ".csv", ".parquet"
+EXPLANATIONS = "an explanation", ".json", ".csv", ".parquet"
+PICTURES = "a picture", ".png", ".svg"
+"""What is written, and in which formats."""
 
 
 def no_such_file(path: StrPath) -> InputError:
@@ -38,12 +41,12 @@ def check_run_folder(folder: StrPath) -> None:
         raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", got)
 
 
-def check_table_path(path: StrPath) -> Path:
-    """The path, if its ending names a format that tables are written in."""
+def check_ending(path: StrPath, what: str, *known: str) -> Path:
+    """The path, if its ending names a format that `what` is written in."""
     path = Path(path)
-    if path.suffix.lower() not in TABLE_ENDINGS:
-        got = repr(path.suffix or path.name)
-        error = must_be(f"{path}: The ending of a table", "be '.csv' or '.parquet'", got)
+    if path.suffix.lower() not in known:
+        must, got = f"be {either([repr(ending) for ending in known])}", path.suffix or path.name
+        error = must_be(f"{path}: The ending of {what}", must, repr(got))
         error.file = str(path)
         raise error
     return path

@@ -130,7 +130,7 @@ def read_graph(
     described_in = _listed(features)
     is_npz = [os.fspath(path).lower().endswith(".npz") for path in described_in]
     if any(is_npz) and len(described_in) > 1:
-        raise wrong_value("features", "be tables where they are several files", "an '.npz'")
+        raise wrong_value("features", "be tables if there are several files", "an '.npz'")
     parts = []
     for path in described_in if not any(is_npz) else ():
         with problems.noted():

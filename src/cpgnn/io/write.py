@@ -17,7 +17,7 @@ from cpgnn.engine.text import first_line
 from cpgnn.errors import must_be
 from cpgnn.io.atomic import atomic_write
 from cpgnn.io.files import StrPath
-from cpgnn.io.presence import check_table_path
+from cpgnn.io.presence import TABLES, check_ending
 
 FORMULA = r"^([=+\-@\t\r])"
 
@@ -31,13 +31,13 @@ def write_table(
     reads back the same, missing values empty. Text is quoted only if some cell needs it. With
     `spreadsheet_safe`, text in it that a spreadsheet would take for a formula gets a ' in front.
     """
-    path = check_table_path(path)
+    path = check_ending(path, *TABLES)
     table = _as_table(table)
     with atomic_write(path) as file:
         if path.suffix.lower() == ".parquet":
             pq.write_table(table, file, compression="zstd")
         else:
-            _write_csv(_without_formulas(table) if spreadsheet_safe else table, file)
+            _write_csv(table, file, safe=spreadsheet_safe)
 
 
 def _as_table(table: Any) -> pa.Table:
@@ -53,27 +53,20 @@ def _as_table(table: Any) -> pa.Table:
     return table.replace_schema_metadata(None)
 
 
-def _without_formulas(table: pa.Table) -> pa.Table:
-    columns = []
-    for column in table.columns:
+def _write_csv(table: pa.Table, file: Any, *, safe: bool) -> None:
+    columns, names = table.columns, table.column_names
+    for i, column in enumerate(columns):
         if pa.types.is_dictionary(column.type):
-            column = pc.cast(column, column.type.value_type)
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = pc.replace_substring_regex(column, FORMULA, r"'\1")
-        columns.append(column)
-    return pa.table(columns, names=[re.sub(FORMULA, r"'\1", n) for n in table.column_names])
-
-
-def _write_csv(table: pa.Table, file: Any) -> None:
-    columns = []
-    for column in table.columns:
-        kind = column.type
-        columns.append(pc.cast(column, kind.value_type) if pa.types.is_dictionary(kind) else column)
-    table = pa.table(columns, names=table.column_names)
+            columns[i] = column = pc.cast(column, column.type.value_type)
+        if safe and _is_text(column):
+            columns[i] = pc.replace_substring_regex(column, FORMULA, r"'\1")
+    table = pa.table(columns, names=[re.sub(FORMULA, r"'\1", n) if safe else n for n in names])
     head = io.StringIO()
     csv.writer(head, lineterminator="\n").writerow(table.column_names)
     file.write(head.getvalue().encode())
-    style = "needed" if any(_needs_quotes(column) for column in table.columns) else "none"
+    text = [column for column in table.columns if _is_text(column)]
+    special = (pc.any(pc.match_substring_regex(column, r'[",\r\n]')).as_py() for column in text)
+    style = "needed" if any(special) else "none"
     options = pacsv.WriteOptions(include_header=False, quoting_style=style)
     try:
         pacsv.write_csv(table, file, options)
@@ -81,8 +74,5 @@ def _write_csv(table: pa.Table, file: Any) -> None:
         raise must_be("A CSV column", "be text or numbers", first_line(error)) from None
 
 
-def _needs_quotes(column: pa.ChunkedArray) -> bool:
-    kind = column.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        return False
-    return bool(pc.any(pc.match_substring_regex(column, r'[",\r\n]')).as_py())
+def _is_text(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))

@@ -68,7 +68,7 @@ def _foreign(data: bytes) -> list[str]:
 
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
-            raise ValueError("it is packed, as skops writes nothing here")
+            raise ValueError("it is compressed, which skops never does here")
         schema = json.loads(archive.read("schema.json"))
     compiled = {module for module in _modules(schema) if module.startswith(COMPILED)}
     return [*get_untrusted_types(data=data), *sorted(compiled)]

@@ -143,7 +143,7 @@ def _check_tree(lines: _Lines, i: int, num_columns: int) -> int:
     lines.numbers("split_gain", splits)
     lines.thresholds(splits)
     if not set(lines.wholes("decision_type", splits, 0, max(SPLITS))) <= {*SPLITS}:
-        raise ValueError("'decision_type' has a split that cannot be")
+        raise ValueError("'decision_type' has an impossible split")
     left = lines.wholes("left_child", splits, -leaves, splits - 1)
     right = lines.wholes("right_child", splits, -leaves, splits - 1)
     lines.numbers("leaf_value", leaves, LARGEST_LEAF)

@@ -10,7 +10,7 @@ from cpgnn.engine.formatting import shortened, signed, whole_percent
 from cpgnn.errors import must_be
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.terms import Term, terms
-from cpgnn.io.files import wrong
+from cpgnn.io.presence import PICTURES, check_ending
 from cpgnn.report.plots import BAR, BEST, INK, as_they_are, figure, own, save
 
 MOST_NODES = 6
@@ -19,9 +19,7 @@ MOST_NODES = 6
 
 def check_picture(path: Path, nodes: int) -> None:
     """Raises unless `path` ends in .png or .svg and the nodes fit into one picture."""
-    if path.suffix.lower() not in (".png", ".svg"):
-        got = repr(path.suffix or path.name)
-        raise wrong(path, "The ending of a picture", "be '.png' or '.svg'", got)
+    check_ending(path, *PICTURES)
     if nodes > MOST_NODES:
         raise must_be("A picture", f"show at most {MOST_NODES} nodes", f"{nodes:,}")
 

@@ -77,13 +77,14 @@ class Difference:
         if np.abs(D).max() >= 0.05:
             i, j = np.unravel_index(int(np.abs(D).argmax()), D.shape)
             then, now = (F[i, j] for F in self.frequency)
+            source, target = self.class_names[i], self.class_names[j]
             said.append(
-                f"Who connects moved most from {self.class_names[i]} to {self.class_names[j]}: "
+                f"What changed most is how {source} connects to {target}: "
                 f"{percent(then, 0)} of the edges then, {percent(now, 0)} now."
             )
         else:
             said.append("Who connects with whom is the same within 5 points.")
-        said += [f"Otherwise than before: {shift}." for shift in self.shifts[:5]]
+        said += [f"Changed: {shift}." for shift in self.shifts[:5]]
         return said
 
 

@@ -21,7 +21,8 @@ import scipy.sparse as sp
 from cpgnn.engine.text import shorten
 from cpgnn.errors import Message, advise, check_choice, must_be
 from cpgnn.io import atomic_folder, atomic_write, check_free, write_table
-from cpgnn.io.files import StrPath, wrong
+from cpgnn.io.files import StrPath
+from cpgnn.io.presence import check_ending
 from cpgnn.run.predictions import run_predictions
 from cpgnn.run.run import Run
 
@@ -89,12 +90,10 @@ def export_run(run: Run, out: StrPath, to: ExportFormat) -> Path:
 def check_export(out: StrPath, to: str) -> Path:
     """The path, if it can be written in this format."""
     check_choice("to", to, ("gexf", "graphml", "parquet"))
-    out = Path(out)
-    if to == "parquet":
-        check_free(out)
-    elif out.suffix.lower() != f".{to}":
-        raise wrong(out, "The ending", f"be '.{to}'", repr(out.suffix or out.name))
-    return out
+    if to != "parquet":
+        return check_ending(out, "the file", f".{to}")
+    check_free(out)
+    return Path(out)
 
 
 def _tables(run: Run) -> _Tables:

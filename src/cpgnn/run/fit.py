@@ -19,10 +19,10 @@ from cpgnn.doubt.folds import NO_NODES, as_chosen, out_of_fold
 from cpgnn.engine.arrays import class_sizes, labels_of
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.errors import NumericalNotice, advise, check_choice, must_be, wrong_value
+from cpgnn.errors import NumericalNotice, advise, check_choice, must_be
 from cpgnn.evaluation.conformal import Per, Promise, check_coverage, kept_on
 from cpgnn.evaluation.cross_validation import FEW
-from cpgnn.evaluation.metrics import RARE, rare_class
+from cpgnn.evaluation.metrics import RARE, positive_class
 from cpgnn.evaluation.thresholds import Goal, check_flaggable
 from cpgnn.graph import Graph
 from cpgnn.homophily import compatibility_matrix
@@ -64,7 +64,8 @@ def train_run(
     else:
         share, seed = classifier.validation, classifier.seed
         split = choose_split(loaded, test=test, validation=share, seed=seed)
-    target = _positive_class(graph, positive)
+    names, sizes = [*map(str, graph.class_names)], class_sizes(graph.labels, graph.num_classes)
+    target = positive_class(names, sizes, positive)
     if goal is not None:
         check_flaggable(graph, split, target)
     # The only rare class of several is looked for in the report, not in training.
@@ -94,11 +95,7 @@ def train_run(
         kept=fitted.kept_,
         trials=fitted.trials_,
         history=history(fitted),
-        evaluation=found.evaluation,
-        known_only=found.known_only,
-        without_graph=found.without_graph,
-        calibration=found.calibration,
-        flag=found.flag,
+        **vars(found),
         promise=promise,
         edge_findings=edge_findings,
         columns=None if loaded.columns is None else loaded.columns.with_medians_of(graph.features),
@@ -189,12 +186,3 @@ def _select_by(graph: Graph, positive: str | None, target: int | None) -> str | 
     known = graph.labels[graph.labels >= 0]
     rare = positive is not None and (known == target).mean() < RARE
     return "average_precision" if rare else None
-
-
-def _positive_class(graph: Graph, positive: str | None) -> int | None:
-    names = [str(name) for name in graph.class_names]
-    if positive is None:
-        return rare_class(class_sizes(graph.labels, len(names)))
-    if positive not in names:
-        raise wrong_value("positive", f"be one of the classes {', '.join(names)}", repr(positive))
-    return names.index(positive)

@@ -33,6 +33,7 @@ class Measured:
     """The same without nodes that have neither edges nor features; None where there are none."""
     without_graph: WithoutGraph | None = None
     calibration: Calibration | None = None
+    """Probabilities of the test nodes before and after the temperature."""
     flag: Flag | None = None
 
 

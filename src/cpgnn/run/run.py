@@ -14,22 +14,19 @@ from cpgnn.engine.formatting import between, percent, quoted
 from cpgnn.engine.loop import Epoch
 from cpgnn.engine.text import count
 from cpgnn.errors import Message, advise, must_be
-from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.conformal import PredictionSets, Promise
 from cpgnn.evaluation.intervals import EdgeFrequency
-from cpgnn.evaluation.metrics import Evaluation
 from cpgnn.evaluation.prediction import Prediction
 from cpgnn.evaluation.relation_frequencies import relation_frequencies, strongest_first
-from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.verdict import Verdict, judge
-from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.graph import Graph
 from cpgnn.io import FeatureColumns
+from cpgnn.run.measure import Measured
 from cpgnn.splits import Split
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Run(Measured):
     """What `train_run` returns and `load_run` reads again, the same but for `measured`."""
 
     classifier: CPGNNClassifier
@@ -47,13 +44,6 @@ class Run:
     """The candidates it was chosen from, the best first."""
     history: pd.DataFrame
     """Its training, one row per epoch."""
-    evaluation: Evaluation | None = None
-    known_only: Evaluation | None = None
-    """The scores without nodes of which nothing is known; None where all are known."""
-    without_graph: WithoutGraph | None = None
-    calibration: Calibration | None = None
-    """Probabilities of the test nodes before and after the temperature."""
-    flag: Flag | None = None
     promise: Promise | None = None
     """How the sets of classes were calibrated, where they were asked for."""
     edge_findings: tuple[Finding, ...] = ()

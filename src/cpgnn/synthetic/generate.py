@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cpgnn.errors import GraphNotice, advise, check_choice, must_be, wrong_value
+from cpgnn.errors import GraphNotice, advise, check_choice, check_count, must_be, wrong_value
 from cpgnn.graph import Graph
-from cpgnn.reference import Labelled, as_class_sizes, as_integer, inject_features
+from cpgnn.reference import Labelled, as_class_sizes, inject_features
 
 Bootstrap = Literal["paper", "authors"]
 
@@ -39,7 +39,7 @@ def mixhop_compatibility(num_classes: int, h: float, base: float = 2.0) -> np.nd
     H[i, j] = (1 − h) · w(d), d = min(|i − j|, c − |i − j|), w(d) ∝ base^(d_max − d), Σ_{j≠i} w = 1.
     The paper follows MixHop and does not publish the base: 2 is a guess, 1 is uniform.
     """
-    c = as_integer("num_classes", num_classes, 2)
+    c = check_count("num_classes", num_classes, least=2)
     if not 0 <= h <= 1:
         raise wrong_value("h", "lie in [0, 1]", h)
     if not (np.isfinite(base) and base > 0):
@@ -100,9 +100,9 @@ def generate_graph(
     """
     sizes = as_class_sizes(class_sizes)
     H = as_compatibility(compatibility, len(sizes))
-    m = as_integer("edges_per_node", edges_per_node, 1)
+    m = check_count("edges_per_node", edges_per_node, least=1)
     n_0 = _check_bootstrap(bootstrap, num_bootstrap, sizes, m)
-    structure, injection = np.random.default_rng(as_integer("seed", seed, 0)).spawn(2)
+    structure, injection = np.random.default_rng(check_count("seed", seed, least=0)).spawn(2)
     authors = bootstrap == "authors"
     labels = _shuffled_labels(sizes, m if authors else 0, structure)
     features = None if reference is None else inject_features(reference, labels, injection)
@@ -333,7 +333,7 @@ def _check_bootstrap(bootstrap: str, num_bootstrap: int, sizes: np.ndarray, m: i
                 advise(f"be at least {m}, the edges per node, with {{}}", bootstrap="authors"),
                 int(sizes.min()),
             )
-    n_0 = as_integer("num_bootstrap", num_bootstrap, least)
+    n_0 = check_count("num_bootstrap", num_bootstrap, least=least)
     if n_0 >= n:
         raise wrong_value("num_bootstrap", f"be below the number of nodes ({n})", n_0)
     return n_0

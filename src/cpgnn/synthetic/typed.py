@@ -15,7 +15,7 @@ import numpy as np
 
 from cpgnn.errors import GraphNotice, check_count, wrong_value
 from cpgnn.graph import Graph
-from cpgnn.reference import Labelled, as_class_sizes, as_integer, inject_features
+from cpgnn.reference import Labelled, as_class_sizes, inject_features
 from cpgnn.synthetic.generate import as_compatibility
 
 
@@ -46,7 +46,7 @@ def generate_typed_graph(
     if not types:
         raise wrong_value("types", "name at least one type of edges", "none")
     c, n = len(sizes), int(sizes.sum())
-    structure, injection = np.random.default_rng(as_integer("seed", seed, 0)).spawn(2)
+    structure, injection = np.random.default_rng(check_count("seed", seed, least=0)).spawn(2)
     labels = structure.permutation(np.repeat(np.arange(c), sizes))
     by_class, start = np.argsort(labels, kind="stable"), np.cumsum(sizes) - sizes
     ends, names = [], []
