@@ -273,7 +273,7 @@ def test_fitting_again_forgets_the_first_fit(graph, split, fitted):
         ({"epochs": 2.5}, r"'epochs' must be a whole number\. Got 2\.5"),
         ({"select_by": "f1"}, r"'select_by' must be 'accuracy'"),
         ({"class_weight": {0: 1}}, r"'class_weight' must be None or 'balanced'"),
-        ({"validation": 20}, r"'validation' must lie in \[0, 1\)\. Got 20\. Did you mean 0\.20"),
+        ({"validation": 20}, r"'validation' must lie in \[0, 1\)\. Got 20\. Did you mean 0\.2"),
     ],
 )
 def test_senseless_parameters_are_refused_at_fit(options, message, graph):

@@ -137,7 +137,7 @@ def test_lists_will_do_and_empty_ones_too():
         (lambda: Split([0], [-1], [2]), r"'val' must hold positions of at least 0\. Got -1"),
         (
             lambda: stratified_split(np.zeros(9, dtype=int), validation=20),
-            r"'validation' must lie in \[0, 1\)\. Got 20\. Did you mean 0\.20\?",
+            r"'validation' must lie in \[0, 1\)\. Got 20\. Did you mean 0\.2\?",
         ),
         (
             lambda: stratified_split(np.zeros(9, dtype=int), test=-0.1),
@@ -150,7 +150,7 @@ def test_lists_will_do_and_empty_ones_too():
         (lambda: stratified_split(np.full(9, -1)), r"at least one training node\. Got none"),
         (
             lambda: per_class_split(np.zeros(10, dtype=int), train=10),
-            r"'train' must lie in \[0, 1\)\. Got 10\. Did you mean 0\.10\?",
+            r"'train' must lie in \[0, 1\)\. Got 10\. Did you mean 0\.1\?",
         ),
         (
             lambda: per_class_split(np.zeros(10, dtype=int), train=0.5, test=0.8),

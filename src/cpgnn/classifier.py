@@ -18,7 +18,7 @@ from cpgnn.engine.inputs import check_device, to_fit, to_graph
 from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
-from cpgnn.errors import LARGEST_SEED, check_choice, check_count, wrong_value
+from cpgnn.errors import LARGEST_SEED, check_choice, check_count, check_share, wrong_value
 from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature
 from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.evaluation.prediction import (
@@ -35,7 +35,7 @@ from cpgnn.relations.derived import near
 from cpgnn.report.shown import ShownInNotebooks
 from cpgnn.selection.fitting import Fitting, Honest
 from cpgnn.settings import Settings, preset
-from cpgnn.splits import Split, check_classes, check_share, stratified_split
+from cpgnn.splits import Split, check_classes, stratified_split
 from cpgnn.training import estimated_compatibility
 
 TRIAL_COLUMNS = ["candidate", "score", "mean", "loss", "cpu_seconds", "note"]

@@ -168,6 +168,14 @@ def check_count(parameter: str, count: object, *, least: int, most: int | None =
     return int(count)
 
 
+def check_share(parameter: str, share: float, *, zero: bool = True, one: bool = False) -> None:
+    """Raises unless the value lies between 0 and 1; whether these ends count is said."""
+    if not ((share >= 0 if zero else share > 0) and (share <= 1 if one else share < 1)):
+        must = f"lie in {'[' if zero else '('}0, 1{']' if one else ')'}"
+        hint = f"Did you mean {share / 100:g}?" if 2 <= share < 100 else ""
+        raise wrong_value(parameter, must, share, hint)
+
+
 def check_numbers(settings: Any, least: float, *names: str) -> None:
     """Raises unless these fields are finite numbers of at least `least`."""
     for name in names:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from cpgnn.engine.arrays import Matrix
 from cpgnn.engine.inputs import as_view, check_device, logits_on
 from cpgnn.engine.views import View
-from cpgnn.errors import check_choice, check_count, wrong_value
+from cpgnn.errors import check_choice, check_count, check_share, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.priors import ChebyPrior, LinkPrior, MLPPrior, Sizes
 from cpgnn.priors.contract import num_inputs
@@ -109,8 +109,7 @@ class Architecture:
         check_count("num_layers", self.num_layers, least=0)
         check_count("hidden", self.hidden, least=1)
         check_count("order", self.order, least=0)
-        if not 0 <= self.dropout < 1:
-            raise wrong_value("dropout", "lie in [0, 1)", self.dropout)
+        check_share("dropout", self.dropout)
         check_choice("normalization", self.normalization, NORMALIZATIONS)
 
     def __str__(self) -> str:

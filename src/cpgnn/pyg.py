@@ -17,7 +17,7 @@ from cpgnn import model as ours
 from cpgnn.compatibility import enhanced_belief, estimate_compatibility, initial_H_bar
 from cpgnn.engine.arrays import Matrix
 from cpgnn.engine.inputs import evaluating
-from cpgnn.errors import check_choice, check_count, wrong_value
+from cpgnn.errors import check_choice, check_count, check_share, wrong_value
 from cpgnn.model import NORMALIZATIONS
 from cpgnn.priors import ChebyPrior, MLPPrior
 from cpgnn.priors.contract import Glorot
@@ -165,8 +165,7 @@ class MLP(nn.Module):
         self, in_channels: int, num_classes: int, hidden: int, dropout: float, seed: int = 0
     ) -> None:
         super().__init__()
-        if not 0 <= dropout < 1:
-            raise wrong_value("dropout", "lie in [0, 1)", dropout)
+        check_share("dropout", dropout)
         glorot = Glorot(seed)
         self.W_1, self.W_2 = glorot(in_channels, hidden), glorot(hidden, num_classes)
         self.dropout = dropout

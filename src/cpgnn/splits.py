@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cpgnn.engine.arrays import as_positions
-from cpgnn.errors import must_be, wrong_value
+from cpgnn.errors import check_share, must_be
 
 PARTS = ("train", "val", "test")
 
@@ -64,13 +64,6 @@ def stratified_split(
         num_val = min(num_val, rest - 1)
         _deal(parts, nodes, rest - num_val, num_val)
     return _gathered(parts)
-
-
-def check_share(parameter: str, share: float) -> None:
-    if not 0 <= share < 1:
-        percent = 1 < share < 100 and share == int(share)
-        hint = f"Did you mean {share / 100:.2f}?" if percent else ""
-        raise wrong_value(parameter, "lie in [0, 1)", share, hint)
 
 
 def per_class_split(

@@ -59,7 +59,7 @@ BAD_FLAGS = {
     "epochs": ("--epochs 0", "epochs"),
     "epochs text": ("--epochs many", "epochs"),
     "seed": ("--seed -1", "seed"),
-    "test": ("--test 20", r"Did you mean 0\.20"),
+    "test": ("--test 20", r"Did you mean 0\.2"),
     "negative test": ("--test -0.1", r"\[0, 1\)"),
     "select-by": ("--select-by luck", "accuracy"),
     "class-weight": ("--class-weight heavy", "balanced"),

@@ -183,5 +183,5 @@ def test_seeds_and_confidence(graph):
     wide, narrow = made(confidence=0.95), made(confidence=0.5)
     assert (wide.high - wide.low > narrow.high - narrow.low).all()
     assert ((wide.low <= wide.share) & (wide.share <= wide.high)).all()
-    with pytest.raises(InputError, match=r"'confidence' must lie in .* Did you mean 0\.90"):
+    with pytest.raises(InputError, match=r"'confidence' must lie in .* Did you mean 0\.9"):
         made(confidence=90)

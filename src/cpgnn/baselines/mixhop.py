@@ -10,7 +10,7 @@ from cpgnn.baselines.operators import with_self_loops
 from cpgnn.engine.inputs import as_view
 from cpgnn.engine.sparse import SparseOperator, dropped, with_values
 from cpgnn.engine.views import IdentityRows, View
-from cpgnn.errors import wrong_value
+from cpgnn.errors import check_share
 from cpgnn.graph import Graph
 from cpgnn.priors.contract import Estimator, Glorot, Sizes, num_inputs
 
@@ -36,8 +36,7 @@ class MixHop(Estimator):
         seed: int = 0,
     ) -> None:
         super().__init__(sizes, hidden, dropout)
-        if not 0 <= input_dropout < 1:
-            raise wrong_value("input_dropout", "lie in [0, 1)", input_dropout)
+        check_share("input_dropout", input_dropout)
         self.input_dropout = input_dropout
         glorot = Glorot(seed)
         share = round(hidden / POWERS)

@@ -101,7 +101,7 @@ def fit(
 
     from cpgnn.cli.printing import print_run
     from cpgnn.cli.progress import progress_bar
-    from cpgnn.evaluation.conformal import check_coverage
+    from cpgnn.errors import check_share
     from cpgnn.evaluation.thresholds import one_goal
     from cpgnn.io import check_free
     from cpgnn.run.fit import MOST_ROWS
@@ -123,7 +123,7 @@ def fit(
     )
     goal = one_goal(min_precision, min_recall, best_f1)
     if coverage is not None:
-        check_coverage("coverage", coverage)
+        check_share("coverage", coverage, zero=False)
     check_free(out)
     loaded = opt.load(options, keep_rows=MOST_ROWS)
     if test is not None and loaded.split is not None:

@@ -292,7 +292,7 @@ def classifier(
 ) -> CPGNNClassifier:
     """The classifier of a fit, checked before any file is read."""
     from cpgnn.classifier import CPGNNClassifier
-    from cpgnn.splits import check_share
+    from cpgnn.errors import check_share
 
     if epochs is not None:
         parameters |= {"pretrain_epochs": epochs // 5, "epochs": epochs - epochs // 5}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -19,6 +18,7 @@ from pydantic import (
     PlainSerializer,
     ValidationError,
 )
+from pydantic_core import to_jsonable_python
 
 from cpgnn.errors import InputError, tidy
 
@@ -78,17 +78,11 @@ def json_text(value: Any) -> str:
 def plain(value: Any) -> Any:
     """What JSON knows: fields and arrays as dicts and lists, NaN and infinity as null, the rest as
     text."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in fields(value)}
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+    def otherwise(odd: Any) -> Any:
+        return odd.tolist() if isinstance(odd, np.ndarray | np.generic) else str(odd)
+
+    return to_jsonable_python(value, inf_nan_mode="null", fallback=otherwise)
 
 
 def read_record(kind: type[R], path: Path) -> R:

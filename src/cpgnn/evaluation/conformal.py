@@ -31,7 +31,7 @@ from scipy.stats import betabinom, ks_2samp
 from cpgnn.engine.formatting import between, percent
 from cpgnn.engine.records import plain
 from cpgnn.engine.text import count, shorten, some
-from cpgnn.errors import check_choice, either, must_be, wrong_value
+from cpgnn.errors import check_choice, check_share, either, must_be
 from cpgnn.evaluation.metrics import Scored, share
 from cpgnn.graph import Graph
 
@@ -44,13 +44,6 @@ FLOOR = 1e-3
 """The least that a belief is taken to suit: one neighbour alone rules nothing out."""
 UNFAIR = 0.01
 """Level of the test whether calibration nodes are like the nodes without a label."""
-
-
-def check_coverage(parameter: str, value: float) -> None:
-    """Raises unless the value is a share that can be promised."""
-    if not 0 < value < 1:
-        hint = f"Did you mean {value / 100:g}?" if 1 < value < 100 else ""
-        raise wrong_value(parameter, "lie in (0, 1)", value, hint)
 
 
 def conformal_quantile(scores: np.ndarray, alpha: float) -> float:
@@ -288,7 +281,7 @@ def make_promise(
     graph: Graph, evidence: Evidence, H: np.ndarray, *, coverage: float = 0.9, per: Per = "all"
 ) -> Promise:
     """Thresholds from the evidence; `graph.labels` are read at its nodes only."""
-    check_coverage("coverage", coverage)
+    check_share("coverage", coverage, zero=False)
     check_choice("per", per, get_args(Per))
     y, P = graph.labels, evidence.probabilities
     if not len(evidence.nodes):

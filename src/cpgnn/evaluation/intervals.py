@@ -24,7 +24,7 @@ from scipy.special import gammaln
 
 from cpgnn.compatibility import edge_frequency, enhanced_belief
 from cpgnn.engine.records import plain
-from cpgnn.errors import check_count, wrong_value
+from cpgnn.errors import check_count, check_share
 from cpgnn.homophily import one_hot, row_normalized
 
 RESAMPLES = 200
@@ -110,9 +110,7 @@ def edge_frequency_interval(
     of the edges of a class's labelled nodes that lead to labelled ones, and is a point when all
     are.
     """
-    if not 0 < confidence < 1:
-        hint = f"Did you mean {confidence / 100:.2f}?" if 1 < confidence < 100 else ""
-        raise wrong_value("confidence", "lie in (0, 1)", confidence, hint)
+    check_share("confidence", confidence, zero=False)
     check_count("resamples", resamples, least=2)
     n, c = B.shape
     known = np.concatenate([train, val])

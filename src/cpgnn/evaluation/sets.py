@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from cpgnn.errors import check_share
 from cpgnn.evaluation.calibration import softmax
 from cpgnn.evaluation.conformal import (
     Per,
     PredictionSets,
     Promise,
-    check_coverage,
     evidence,
     make_promise,
     prediction_sets,
@@ -40,7 +40,7 @@ class PredictsSets:
         """For every node the classes that remain, so that its own is among them with probability
         1 - α: of all nodes, or with per="class" of the nodes of each class. The promise holds for
         nodes like the labelled ones (`cpgnn.evaluation.conformal`)."""
-        check_coverage("alpha", alpha)
+        check_share("alpha", alpha, zero=False)
         return self.sets(self.promise(1 - alpha, per), graph)
 
     def promise(

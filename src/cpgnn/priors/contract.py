@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from cpgnn.errors import check_count, must_be, wrong_value
+from cpgnn.errors import check_count, check_share, must_be
 
 
 class Sizes(Protocol):
@@ -32,8 +32,7 @@ class Estimator(nn.Module):
     def __init__(self, sizes: Sizes, hidden: int, dropout: float) -> None:
         super().__init__()
         check_count("hidden", hidden, least=1)
-        if not 0 <= dropout < 1:
-            raise wrong_value("dropout", "lie in [0, 1)", dropout)
+        check_share("dropout", dropout)
         if sizes.num_classes < 2:
             raise must_be("The graph", "have at least two classes", sizes.num_classes)
         self.hidden, self.dropout, self.num_classes = hidden, dropout, sizes.num_classes

@@ -19,8 +19,8 @@ from cpgnn.doubt.folds import NO_NODES, as_chosen, out_of_fold
 from cpgnn.engine.arrays import class_sizes, labels_of
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.errors import NumericalNotice, advise, check_choice, must_be
-from cpgnn.evaluation.conformal import Per, Promise, check_coverage, kept_on
+from cpgnn.errors import NumericalNotice, advise, check_choice, check_share, must_be
+from cpgnn.evaluation.conformal import Per, Promise, kept_on
 from cpgnn.evaluation.cross_validation import FEW
 from cpgnn.evaluation.metrics import RARE, positive_class
 from cpgnn.evaluation.thresholds import Goal, check_flaggable
@@ -55,7 +55,7 @@ def train_run(
     if loaded.rows is not None and loaded.rows.shape[1] <= MOST_ROWS:
         edge_findings = (*edge_rows(graph, loaded.rows), *weights(graph))
     if coverage is not None:
-        check_coverage("coverage", coverage)
+        check_share("coverage", coverage, zero=False)
         check_choice("coverage_per", coverage_per, get_args(Per))
     learned_on = graph
     if loaded.times is not None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from cpgnn.errors import GraphNotice, must_be
+from cpgnn.errors import GraphNotice, check_share, must_be
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.io.times import Times
-from cpgnn.splits import Split, check_share
+from cpgnn.splits import Split
 
 
 def time_split(
