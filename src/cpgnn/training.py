@@ -15,7 +15,7 @@ from cpgnn.compatibility import (
     initial_H_bar,
 )
 from cpgnn.engine.adam import Adam
-from cpgnn.engine.distant import estimate_from_few
+from cpgnn.engine.distant import estimate_from_few, spectral_radius
 from cpgnn.engine.loop import (
     Best,
     Choice,
@@ -258,11 +258,9 @@ def estimated_compatibility(
 
 def _overflow(model: CPGNN, target: Target, epoch: Epoch) -> BeliefOverflowError:
     """What made the beliefs grow: K layers, each by up to ρ(A)·ρ(H̄)."""
-    from scipy.sparse.linalg import eigsh
-
     # D^-1A is similar to D^-½AD^-½, which is symmetric: the same radius.
     A = target.view.graph.matrix("none" if model.normalization == "none" else "sym")
-    rho_A = float(abs(eigsh(A.astype(np.float64), k=1, return_eigenvectors=False)[0]))
+    rho_A = spectral_radius(A)
     rho_H = float(np.abs(np.linalg.eigvals(model.H_bar.detach().double().cpu().numpy())).max())
     growth = f"ρ(A)·ρ(H̄) = {rho_A:.3g} · {rho_H:.3g} = {rho_A * rho_H:.3g}"
     return BeliefOverflowError(

@@ -215,7 +215,7 @@ def spread_labels(
     X = np.zeros((A.shape[0], c))
     X[train] = -1 / c
     X[train, labels[train]] += 1
-    growth = _radius(A) * float(np.abs(np.linalg.eigvalsh(H_bar)).max())
+    growth = spectral_radius(A) * float(np.abs(np.linalg.eigvalsh(H_bar)).max())
     if growth < 1e-12:
         return X
     operator = SparseOperator.from_scipy(A, "cpu", torch.float64, symmetric=True)
@@ -225,7 +225,8 @@ def spread_labels(
     return np.asarray(B.numpy())
 
 
-def _radius(A: sp.csr_array) -> float:
+def spectral_radius(A: sp.csr_array) -> float:
+    """ρ(A) of a symmetric A, to a thousandth."""
     if A.shape[0] < 3 or A.nnz == 0:
         return float(np.abs(np.linalg.eigvalsh(A.toarray())).max()) if A.nnz else 0.0
     start = np.ones(A.shape[0])  # the same answer every time
