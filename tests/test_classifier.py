@@ -123,6 +123,26 @@ def test_edge_frequency_has_intervals(fitted):
     assert (wider.high - wider.low).sum() > (made.high - made.low).sum()
 
 
+def test_every_label_trains_a_blend_and_a_fifth_chooses_the_epoch_of_the_paper(graph):
+    y = graph.labels.copy()
+    y[45:] = -1
+    blend = CPGNNClassifier(budget="fast").fit(graph, y)
+    np.testing.assert_array_equal(blend.split_.train, np.arange(45))
+    assert len(blend.split_.val) == 0
+    # What it says of them to be judged by comes from folds without them.
+    seen, unseen, B = blend.unseen()
+    assert len(seen) == 0
+    np.testing.assert_array_equal(np.sort(unseen), np.arange(45))
+    honest = softmax(blend.honest_.logits / blend.temperature_)
+    np.testing.assert_allclose(B[blend.honest_.nodes], honest, atol=1e-6)
+    np.testing.assert_array_equal(B[45:], blend.predict_proba()[45:])
+    assert blend.edge_frequency_interval_.method == "known edges and predictions"
+    paper = CPGNNClassifier("mlp", 1, **FAST).fit(graph, y)
+    np.testing.assert_array_equal(paper.split_.val, stratified_split(y, validation=0.2).val)
+    kept = CPGNNClassifier(budget="fast", validation=0.4).fit(graph, y)
+    np.testing.assert_array_equal(kept.split_.val, stratified_split(y, validation=0.4).val)
+
+
 def test_calibration_nodes_neither_train_nor_choose():
     graph = planted(n=300, signal=0.6)
     split = stratified_split(graph.labels, validation=0.5, test=0.3, seed=1)

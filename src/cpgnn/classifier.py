@@ -25,7 +25,7 @@ from cpgnn.evaluation.prediction import (
     Prediction,
     finite_logits,
     in_order,
-    lacks_evidence,
+    nothing_known,
     strangers,
 )
 from cpgnn.evaluation.sets import PredictsSets
@@ -39,6 +39,7 @@ from cpgnn.splits import Split, check_classes, stratified_split
 from cpgnn.training import estimated_compatibility
 
 TRIAL_COLUMNS = ["candidate", "score", "mean", "loss", "cpu_seconds", "note"]
+VALIDATION = 0.2  # the share of the labels that chooses the epoch of the paper's training
 PRIORS = ("auto", "trees", "smoothed", "mlp", "cheby", "link")
 
 
@@ -60,8 +61,10 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
     epochs, pretrain_epochs, select_by, class_weight : override the preset, see `Settings`
     positive : the name of a class, optional
         The class whose average precision chooses with select_by="average_precision".
-    validation : float
-        Share of the labelled nodes used to choose the epoch, if `fit` is given no split.
+    validation : float, optional
+        Share of the labelled nodes that only choose, if `fit` is given no split. None: a fifth, to
+        choose the epoch of the paper's training; nobody for a blend, whose priors and relations are
+        chosen on labels that they did not see, fold by fold, so that every label trains.
     calibrate : bool, optional
         Whether to fit the temperature of `predict_proba`. A blend has beliefs out of fold for that
         and always does, unless False. The paper's training does so if True: some validation nodes
@@ -115,7 +118,7 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         select_by: str | None = None,
         class_weight: str | None = None,
         positive: Any = None,
-        validation: float = 0.2,
+        validation: float | None = None,
         calibrate: bool | None = None,
         self_training: bool = True,
         budget: str = "normal",
@@ -164,31 +167,21 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         tables by node id.
         """
         self.check_params()
-        share, seed = self.validation, self.seed
-        graph, split = to_fit(graph, y, features, split, validation=share, seed=seed)
         settings = self._settings()
+        fitting = self._fitting(settings, begin)
+        share, seed = self.validation_share, self.seed
+        graph, split = to_fit(graph, y, features, split, validation=share, seed=seed)
         if self.positive is not None:
             if self.positive not in graph.class_names:
                 names = ", ".join(map(str, graph.class_names))
                 raise wrong_value("positive", f"be one of the classes {names}", repr(self.positive))
             settings = settings.but(positive=graph.class_names.index(self.positive))
-        split = split or stratified_split(graph.labels, validation=self.validation, seed=self.seed)
+            fitting = replace(fitting, settings=settings)
+        split = split or stratified_split(graph.labels, validation=share, seed=seed)
         check_classes(graph.labels, graph.class_names, split)
         self.scaler_ = scaler or FeatureScaler.fit(graph, settings.feature_scaling)
         scaled = self.scaler_(graph)
         self._own = None  # what an earlier fit said
-        fitting = Fitting(
-            self.prior,
-            self.num_layers,
-            self._like(),
-            self.self_training,
-            settings,
-            self.epochs is not None or self.pretrain_epochs is not None,
-            self.seed,
-            self.device,
-            begin or (lambda name, epochs: None),
-            self.budget,
-        )
         held = split.val[:0]
         if self.calibrate and not fitting.blends:
             held = calibration_nodes(graph.labels, split.val, self.seed)
@@ -203,10 +196,9 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         self.nodes_, self.node_ids_ = graph.fingerprint(), graph.node_ids
         self.n_features_in_ = graph.num_features or 0
         self.feature_names_in_ = graph.feature_names
-        self.num_layers_ = record.num_layers
+        self.num_layers_, self.kept_ = record.num_layers, record.kept
         self.history_ = pd.DataFrame(record.epochs, columns=[f.name for f in fields(Epoch)])
         self.H_bars_ = record.H_bars
-        self.kept_ = record.kept
         counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
         self.class_shares_: np.ndarray | None = counts / counts.sum()
         self._own = self._predicted(graph, scaled, 1.0, fitted.said)
@@ -243,9 +235,26 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         self._like()
         if isinstance(self.prior, str):
             check_choice("prior", self.prior, PRIORS)
-        check_share("validation", self.validation)
+        if self.validation is not None:
+            check_share("validation", self.validation)
         check_count("seed", self.seed, least=0, most=LARGEST_SEED)
         check_device(self.device)
+
+    @property
+    def blends(self) -> bool:
+        """Whether `fit` makes a blend; else it trains a model as in the paper."""
+        return self._fitting(self._settings()).blends
+
+    @property
+    def validation_share(self) -> float:
+        """`validation`, or what `fit` takes where it is None."""
+        drawn = 0.0 if self.blends else VALIDATION
+        return drawn if self.validation is None else self.validation
+
+    def _fitting(self, settings: Settings, begin: Begin | None = None) -> Fitting:
+        changed = self.epochs is not None or self.pretrain_epochs is not None
+        what = self.prior, self.num_layers, self._like(), self.self_training, settings, changed
+        return Fitting(*what, self.seed, self.device, begin or (lambda *_: None), self.budget)
 
     def _like(self) -> Architecture:
         return Architecture(
@@ -287,13 +296,11 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         self, confidence: float = CONFIDENCE, *, seed: int = 0
     ) -> EdgeFrequency:
         """`edge_frequency_` with intervals at another confidence; nothing is retrained."""
-        own = self.prediction()
+        graph = self.prediction().graph
         return edge_frequency_interval(
-            near(own.graph),
-            own.graph.labels,
-            self.split_.train,
-            self.split_.val,
-            own.probabilities,
+            near(graph),
+            graph.labels,
+            *self.unseen(),
             initial=self.initial_compatibility_,
             confidence=confidence,
             seed=seed,
@@ -325,15 +332,10 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
             else:
                 said = said or self.model_.said(self.model_.inputs(scaled, self._known(graph)))
                 logits = said.logits
-        architecture, shares = self.architecture_, self.class_shares_
         nothing = np.zeros(graph.num_nodes, dtype=bool)
-        if shares is not None and (said is not None or architecture is not None):
-            nothing = lacks_evidence(scaled)
-            if said is not None:
-                nothing &= said.inputs.labels < 0
-            elif scaled.features is None and architecture and architecture.prior != "link":
-                nothing[self.split_.train] = False  # these the prior knows by heart
-        return Prediction(graph, scaled, logits, nothing, shares, temperature, said)
+        if self.class_shares_ is not None:
+            nothing = nothing_known(scaled, said, self.architecture_, self.split_.train)
+        return Prediction(graph, scaled, logits, nothing, self.class_shares_, temperature, said)
 
     def _known(self, graph: Graph) -> np.ndarray | None:
         """Where the nodes of a graph stand in that of the fit; None: they are the same."""

@@ -18,7 +18,7 @@ TYPES = {"pays": Drawn(H, 5, directed=True), "likes": Drawn(uniform_compatibilit
 def test_with_all_labels_it_is_what_can_be_counted():
     graph = generate_typed_graph([40] * 3, TYPES)
     everyone = Split(np.arange(60), np.arange(60, 120), np.array([], dtype=int))
-    found = relation_frequencies(graph, everyone, np.eye(3)[graph.labels])
+    found = relation_frequencies(graph, everyone.train, everyone.val, np.eye(3)[graph.labels])
     counted = relation_matrices(graph)
     assert set(found) == {"pays (out)", "pays (in)", "likes"}
     for name, frequency in found.items():
@@ -34,7 +34,7 @@ def test_intervals_cover_the_truth():
         guess = np.where(rng.random(900) < 0.9, graph.labels, rng.integers(0, 3, 900))
         B = 0.9 * np.eye(3)[guess] + 0.1 / 3
         truth = relation_matrices(graph)
-        for name, found in relation_frequencies(graph, split, B).items():
+        for name, found in relation_frequencies(graph, split.train, split.val, B).items():
             hits.append((found.low <= truth[name]) & (truth[name] <= found.high))
             assert np.abs(found.share - truth[name]).mean() < 0.05
     assert 0.8 <= np.mean(hits) <= 1.0
@@ -43,7 +43,7 @@ def test_intervals_cover_the_truth():
 def test_a_table_for_all_the_weightiest_first():
     graph = generate_typed_graph([40] * 3, TYPES)
     split = stratified_split(graph.labels, test=0.2)
-    found = relation_frequencies(graph, split, np.eye(3)[graph.labels])
+    found = relation_frequencies(graph, split.train, split.val, np.eye(3)[graph.labels])
     table = relation_table(found, {"likes": 0.3, "pays (in)": 0.1}, ["a", "b", "c"])
     assert table["relation"].drop_duplicates().tolist() == ["likes", "pays (in)", "pays (out)"]
     assert len(table) == 27
@@ -53,5 +53,5 @@ def test_a_table_for_all_the_weightiest_first():
 def test_one_relation_has_no_table():
     graph = Graph.from_edges([0, 1], [1, 2], labels=[0, 1, 0])
     split = Split(np.array([0, 1]), np.array([2]), np.array([], dtype=int))
-    assert relation_frequencies(graph, split, np.full((3, 2), 0.5)) == {}
+    assert relation_frequencies(graph, split.train, split.val, np.full((3, 2), 0.5)) == {}
     assert relation_table({}, {}, ["a"]).empty

@@ -165,8 +165,7 @@ def check(
     """What is wrong or risky in this graph, worst first, and whether its edges help.
 
     split: which labels train and which test. Without one, the border is drawn as `cpgnn fit`
-        would draw it with this seed: a fifth of every class is test, a fifth of the rest
-        validation.
+        would draw it with this seed: a fifth of every class is test.
     rows: the edges as a file lists them, positions [2, m]; a `Graph` no longer knows which of
         them were repeated or one-directional.
     compare: train briefly with and without the graph. Neither this nor the test of independence
@@ -225,7 +224,7 @@ def check_loaded(
 
     split = None
     if loaded.split is not None and _has_two_classes(loaded.graph):
-        split = choose_split(loaded, test=0.2, validation=0.2, seed=seed)
+        split = choose_split(loaded, test=0.2, validation=0.0, seed=seed)
     report = check(
         loaded.graph,
         split,
@@ -243,7 +242,7 @@ def _border(graph: Graph, seed: int) -> Split | None:
     """The split that `fit` would draw; None where there are no two classes."""
     if not _has_two_classes(graph):
         return None
-    return stratified_split(graph.labels, validation=0.2, test=0.2, seed=seed)
+    return stratified_split(graph.labels, validation=0.0, test=0.2, seed=seed)
 
 
 def _has_two_classes(graph: Graph) -> bool:

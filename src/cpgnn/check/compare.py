@@ -10,13 +10,13 @@ import scipy.sparse as sp
 
 from cpgnn.check.columns import dealt
 from cpgnn.classifier import CPGNNClassifier
-from cpgnn.engine.arrays import labels_of, num_stored
+from cpgnn.engine.arrays import num_stored
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.mixed import Mixed
 from cpgnn.evaluation.metrics import Scored, evaluate
 from cpgnn.evaluation.without_graph import WithoutGraph, without_edges
 from cpgnn.graph import Graph
-from cpgnn.splits import Split, stratified_split
+from cpgnn.splits import Split
 
 FOLDS = 3
 FEW, REPEATS = 200, 3
@@ -132,7 +132,7 @@ def compare(
             if begin is not None:
                 begin("with and without the graph", 1)
             out = folds == k
-            split = _split(part, nodes[~out], seed + r)
+            split = Split(nodes[~out], nodes[:0], nodes[:0])
             ours[r, out] = _probabilities(part, split, positive, seed + r)[nodes[out]]
             blind[r, out] = np.bincount(y[~out], minlength=graph.num_classes) / (~out).sum()
             if alone is not None:
@@ -212,7 +212,3 @@ def _around(graph: Graph, nodes: np.ndarray) -> tuple[Graph, np.ndarray]:
         mixed=None if mixed is None else Mixed(mixed.gaps[near], mixed.categories),
     )
     return made, np.searchsorted(near, nodes)
-
-
-def _split(graph: Graph, nodes: np.ndarray, seed: int) -> Split:
-    return stratified_split(labels_of(graph.labels, nodes), validation=0.2, seed=seed)

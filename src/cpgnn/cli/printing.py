@@ -145,9 +145,9 @@ def print_edge_frequency(
         to.print("No edge joins two labelled nodes: this table rests on predictions alone.")
         return
     if made.method == "beliefs":
-        to.print("From predicted probabilities alone: there are no validation nodes to check them.")
+        to.print("From predicted probabilities alone: no label was kept unseen to check them.")
     elif made.optimistic:
-        to.print("Intervals are optimistic: validation accuracy is below 80 %.")
+        to.print("Intervals are optimistic: the model gets fewer than 80 % of unseen labels right.")
     unseen = [name for name, seen in zip(names, made.evidence, strict=True) if not seen]
     if unseen:
         to.print(Text(f"No edge between labelled nodes for: {', '.join(unseen)}."))

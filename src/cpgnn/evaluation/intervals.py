@@ -30,7 +30,7 @@ from cpgnn.homophily import one_hot, row_normalized
 RESAMPLES = 200
 CONFIDENCE = 0.9
 TRUSTED_ACCURACY = 0.8
-"""Below this validation accuracy intervals are marked optimistic."""
+"""Below this accuracy on labels not seen intervals are marked optimistic."""
 DAMPING = 0.8
 """How far a draw moves the weight of an end of a known edge from 1. Both ends are drawn, so whole
 draws would make edges that share no end vary three times too much: (1 + 1)² − 1 = 3 times the
@@ -54,9 +54,9 @@ class EdgeFrequency:
     """Ĥ before training, doubly stochastic, for comparison; None if there was none."""
     confidence: float
     method: Literal["known edges and predictions", "beliefs"]
-    """"beliefs": rows of B̃ᵀAB̃, where no validation nodes can say how good predictions are."""
+    """"beliefs": rows of B̃ᵀAB̃, where no label was kept unseen to say how good predictions are."""
     optimistic: bool
-    """Validation accuracy is below 80 %: errors of the model may exceed the interval."""
+    """Accuracy on labels not seen is below 80 %: errors of the model may exceed the interval."""
 
     @property
     def evidence(self) -> np.ndarray:
@@ -104,11 +104,11 @@ def edge_frequency_interval(
     """The estimate F and its interval: a bootstrap over the labelled nodes, nothing is retrained.
 
     A [n, n], (u, v) for an edge from u to v, both ways unless it is `directed`; labels [n], looked
-    at only for `train` and `val`; B [n, c] fitted beliefs. A resample draws the labelled nodes with
-    replacement, and an edge counts as often as its labelled ends were drawn, multiplied (two ends:
-    damped, see `DAMPING`). The interval is about this graph: it narrows by √(1 − f²), f the share
-    of the edges of a class's labelled nodes that lead to labelled ones, and is a point when all
-    are.
+    at only for `train` and `val`; B [n, c] beliefs, of `val` by a model that had not learned from
+    their labels. A resample draws the labelled nodes with replacement, and an edge counts as often
+    as its labelled ends were drawn, multiplied (two ends: damped, see `DAMPING`). The interval is
+    about this graph: it narrows by √(1 − f²), f the share of the edges of a class's labelled nodes
+    that lead to labelled ones, and is a point when all are.
     """
     check_share("confidence", confidence, zero=False)
     check_count("resamples", resamples, least=2)

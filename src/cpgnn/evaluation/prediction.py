@@ -15,7 +15,7 @@ from cpgnn.engine.scaling import match_names
 from cpgnn.errors import BeliefOverflowError, Message, NotInductiveError, advise
 from cpgnn.evaluation.calibration import softmax
 from cpgnn.graph import Graph
-from cpgnn.model import CPGNN
+from cpgnn.model import CPGNN, Architecture
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +59,26 @@ def finite_logits(model: CPGNN, scaled: Graph) -> np.ndarray:
     return logits
 
 
-def lacks_evidence(scaled: Graph) -> np.ndarray:
+def nothing_known(
+    scaled: Graph, said: Said | None, architecture: Architecture | None, train: np.ndarray
+) -> np.ndarray:
     """[n]: nodes without an edge whose features, as the network sees them, are 0 or not there.
 
-    The built-in networks have no biases: for such a node they say the same as for every other.
+    The built-in networks have no biases: for such a node they say the same as for every other. Not
+    the training nodes, where the model knows these by heart; and nobody with a prior of the
+    caller's own.
     """
     alone = np.diff(scaled.adjacency.indptr) == 0
     X: Any = scaled.features
-    if X is None or not alone.any():
-        return alone
-    return alone & ~np.asarray((X != 0).sum(axis=1), dtype=bool).ravel()
+    if X is not None and alone.any():
+        alone &= ~np.asarray((X != 0).sum(axis=1), dtype=bool).ravel()
+    if said is not None:
+        alone &= said.inputs.labels < 0
+    elif architecture is None:
+        alone[:] = False
+    elif X is None and architecture.prior != "link":
+        alone[train] = False
+    return alone
 
 
 def strangers(why: str, graph: Graph) -> NotInductiveError:

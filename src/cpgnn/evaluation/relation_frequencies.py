@@ -18,18 +18,19 @@ from cpgnn.relations.relation import EDGES, TWO_HOPS
 
 if TYPE_CHECKING:
     from cpgnn.graph import Graph
-    from cpgnn.splits import Split
 
 COLUMNS = ("relation", "evidence_share", "class", "leads_to", "share", "low", "high", "known_edges")
 
 
 def relation_frequencies(
-    graph: Graph, split: Split, probabilities: np.ndarray, *, confidence: float = CONFIDENCE
+    graph: Graph,
+    train: np.ndarray,
+    val: np.ndarray,
+    B: np.ndarray,
+    *,
+    confidence: float = CONFIDENCE,
 ) -> dict[str, EdgeFrequency]:
-    """`edge_frequency_interval` of every relation; none for a graph with only one.
-
-    Labels are looked at only in the training and validation nodes of `split`.
-    """
+    """`edge_frequency_interval` of every relation; none for a graph with only one."""
     if not graph.edge_types and graph.kinds is None:
         return {}
     merged = {EDGES, TWO_HOPS} if graph.edge_types else {TWO_HOPS}
@@ -38,9 +39,9 @@ def relation_frequencies(
         name: edge_frequency_interval(
             relation.matrix,
             graph.labels,
-            split.train,
-            split.val,
-            probabilities,
+            train,
+            val,
+            B,
             directed=name in one_way,
             confidence=confidence,
         )

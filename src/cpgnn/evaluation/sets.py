@@ -62,6 +62,16 @@ class PredictsSets:
         made, names = self.prediction(graph), tuple(map(str, self.classes_))
         return prediction_sets(promise, made.graph, made.probabilities, self.compatibility_, names)
 
+    def unseen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Labelled nodes whose labels made what is said of them; those of which a model speaks that
+        had not seen theirs; and beliefs [n, c], of the latter by that model."""
+        split, B, kept = self.split_, self.prediction().probabilities, self.out_of_fold()
+        if kept is None:
+            return split.train, split.val, B
+        B = B.copy()
+        B[kept[0]] = kept[1]
+        return np.setdiff1d(split.train, kept[0]), kept[0], B
+
     def out_of_fold(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Nodes that trained the model, and what models that had not seen them said."""
         honest: Any = getattr(self, "honest_", None)

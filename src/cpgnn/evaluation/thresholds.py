@@ -122,15 +122,15 @@ def threshold_scores(
     }
 
 
-def check_flaggable(graph: Graph, split: Split, target: int | None) -> None:
-    """Raises, before anything is trained, if no threshold can be chosen."""
+def check_flaggable(graph: Graph, judged: np.ndarray, target: int | None) -> None:
+    """Raises, before anything is trained, if the `judged` nodes cannot choose a threshold."""
     if target is None:
         got, hint = f"{graph.num_classes} classes", advise("Name it, e.g. {}.", positive="fraud")
         raise must_be("A threshold", "be for one class", got, hint)
-    if not (graph.labels[split.val] == target).any():
+    if not (graph.labels[judged] == target).any():
         raise must_be(
-            "The validation nodes",
-            f"include a node of class {graph.class_names[target]!r} to choose its threshold",
+            "The nodes that choose the threshold",
+            f"include one of class {graph.class_names[target]!r}",
             "none",
             advise("Label more of them, or try {}.", seed=1),
         )

@@ -160,7 +160,7 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
         "classes": f"{len(run.class_names):,}",
         "labels to learn from": f"{len(split.train):,}",
         "confident predictions used as labels": f"{predicted:,}" if predicted else "",
-        "to choose the model": f"{len(split.val):,}",
+        "to choose the model": f"{len(split.val):,}" if len(split.val) else "",
         "held out": f"{len(split.test):,}",
         "model": run.model,
         "what decides": what_decides(run.classifier.evidence_),
@@ -212,7 +212,7 @@ def _not_calibrated(run: Run) -> str:
     made, val = run.calibration, len(run.split.val)
     if made is None:
         return ""
-    if made.num_nodes == 0 and val < 2 * LEAST:
+    if made.num_nodes == 0 and val < 2 * LEAST and not run.classifier.evidence_:
         return f"Correcting them takes {2 * LEAST} validation nodes; there are {val:,}."
     if made.num_nodes == 0:
         return "Calibration was turned off, so they are not corrected."

@@ -22,8 +22,8 @@ FEW, MANY = 3, 8
 """Up to FEW classes, two matrices stand side by side; beyond MANY, headers stand upright."""
 
 OPTIMISTIC = (
-    "The intervals are optimistic: the model is right on fewer than 80 % of the validation nodes, "
-    "and its own mistakes may exceed the intervals."
+    "The intervals are optimistic: the model is right on fewer than 80 % of the labels that it had "
+    "not seen, and its own mistakes may exceed the intervals."
 )
 
 

@@ -58,16 +58,16 @@ def train_run(
         check_share("coverage", coverage, zero=False)
         check_choice("coverage_per", coverage_per, get_args(Per))
     learned_on = graph
+    share, seed = classifier.validation_share, classifier.seed
     if loaded.times is not None:
-        share = classifier.validation
         split, learned_on, _ = time_split(loaded, test=test, validation=share)
     else:
-        share, seed = classifier.validation, classifier.seed
         split = choose_split(loaded, test=test, validation=share, seed=seed)
     names, sizes = [*map(str, graph.class_names)], class_sizes(graph.labels, graph.num_classes)
     target = positive_class(names, sizes, positive)
     if goal is not None:
-        check_flaggable(graph, split, target)
+        judged = np.concatenate([split.train, split.val]) if classifier.blends else split.val
+        check_flaggable(graph, judged, target)
     # The only rare class of several is looked for in the report, not in training.
     ranked = target if positive is not None or graph.num_classes == 2 else None
     classifier = clone(classifier).set_params(

@@ -154,5 +154,5 @@ def _cross_validated(
         expect(begin, 1)
         begin("cross-validation", 1)
     return cross_validated(
-        graph.labels, predict, validation=fitted.validation, seed=fitted.seed, expected=took
+        graph.labels, predict, validation=fitted.validation_share, seed=fitted.seed, expected=took
     )

@@ -85,8 +85,7 @@ class Run(Measured):
         """Who connects with whom by each relation, the weightiest first; none if there is one."""
         if not self.has_graph:
             return {}
-        P, split = self.prediction.probabilities, self.classifier.split_
-        found = relation_frequencies(self.graph, split, P)
+        found = relation_frequencies(self.graph, *self.classifier.unseen())
         return dict(strongest_first(found, self.classifier.evidence_))
 
     @property

@@ -20,7 +20,6 @@ from cpgnn.relations.derived import near
 from cpgnn.run.fit import train_run
 from cpgnn.run.folder import write_run
 from cpgnn.run.run import Run
-from cpgnn.selection.fitting import Fitting
 from cpgnn.settings import preset
 from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field
@@ -93,7 +92,7 @@ def check_fittable(classifier: CPGNNClassifier, given: Given) -> bool:
     classifier.check_params()
     if given.labels is None:
         raise must_be("Labels", "be given to fit", "none")
-    if _blends(classifier):
+    if classifier.blends:
         return True
     prior = classifier.prior if isinstance(classifier.prior, str) else "a function"
     check_paper_prior(prior, 0 if given.features is None else len(given.features.columns) - 1)
@@ -101,13 +100,6 @@ def check_fittable(classifier: CPGNNClassifier, given: Given) -> bool:
         hint = "Each layer makes the receptive field larger: try 1 first."
         raise wrong_value("num_layers", "be given on Spark", "None", hint)
     return False
-
-
-def _blends(of: CPGNNClassifier) -> bool:
-    """Whether it fits a blend."""
-    changed = of.epochs is not None or of.pretrain_epochs is not None
-    same = of.prior, of.num_layers, of._like(), of.self_training, of._settings(), changed
-    return Fitting(*same, of.seed, of.device, lambda name, epochs: None).blends
 
 
 def _scaler(classifier: CPGNNClassifier, tables: Tables) -> FeatureScaler:
@@ -132,7 +124,7 @@ def _frequencies(
     The field holds every edge of the labelled nodes; what it lacks are right predictions at its
     rim, and how many of the nodes outside are of which class.
     """
-    graph, split = classifier.graph_, classifier.split_
+    graph, (train, val, unseen) = classifier.graph_, classifier.unseen()
     c = graph.num_classes
     P = probabilities(classifier, Packed.of(classifier), tables, work, relations).P.persist()
     best = P.groupBy(best_column(c).alias("best")).count().collect()
@@ -146,12 +138,14 @@ def _frequencies(
     B = np.empty((graph.num_nodes, c))
     for j, name in enumerate(beliefs(c)):
         B[inside.column("position").to_numpy(), j] = inside.column(name).to_numpy()
+    beyond = total - np.bincount(B.argmax(axis=1), minlength=c)
+    B[val] = unseen[val]
     return edge_frequency_interval(
         near(graph),
         graph.labels,
-        split.train,
-        split.val,
+        train,
+        val,
         B,
         initial=classifier.initial_compatibility_,
-        beyond=total - np.bincount(B.argmax(axis=1), minlength=c),
+        beyond=beyond,
     )
