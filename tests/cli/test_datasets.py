@@ -84,7 +84,7 @@ def test_files_that_fit_can_use(cpgnn, local):
     ("words", "message"),
     [
         (["cora"], "set CPGNN_DATA to a folder with cora.npz"),
-        (["cor"], "Did you mean cora?"),
+        (["cor"], "Did you mean 'cora'?"),
         (["--out", "x"], "'--out' must come with the name of a data set"),
         (["texas", "--out", "data"], "The output folder must be new or empty"),
     ],
