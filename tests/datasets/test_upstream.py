@@ -59,7 +59,7 @@ def test_an_edge_to_nowhere(tmp_path):
     write_geom_gcn(tmp_path, "texas", arrays)
     from cpgnn.datasets.dataset import as_dataset
 
-    with pytest.raises(InputError, match=r"be below 30. Got 99"):
+    with pytest.raises(InputError, match=r"be from 0 to 29. Got 99"):
         as_dataset(tmp_path, parse_geom_gcn(tmp_path), "texas", "")
 
 

@@ -120,9 +120,18 @@ CHANGES = {
     "flat edges": ("edge_index", np.array([0, 1]), "'edge_index' must be a matrix of integers"),
     "three rows": ("edge_index", np.zeros((3, 2), int), "have the shape"),
     "float edges": ("edge_index", np.zeros((2, 2)), "'edge_index' must be a matrix of integers"),
-    "edge too far": ("edge_index", np.array([[0], [3]]), r"must be below 3\. Got 3"),
-    "edge below 0": ("edge_index", np.array([[0], [-1]]), r"positions of at least 0\. Got -1"),
-    "far loop": ("self_loops", np.array([9]), r"must be below 3\. Got 9"),
+    "edge too far": ("edge_index", np.array([[0], [3]]), r"be from 0 to 2\. Got 3"),
+    "edge below 0": ("edge_index", np.array([[0], [-1]]), r"be from 0 to 2\. Got -1"),
+    "edge far below 0": ("edge_index", np.array([[0], [-(2**63)]]), "be from 0 to 2. Got -9,"),
+    "edge beyond 2^63": ("edge_index", np.array([[0], [2**63]], np.uint64), "hold numbers below"),
+    "label beyond 2^63": ("labels", np.array([0, 1, 2**64 - 1], np.uint64), "hold numbers below"),
+    "offset beyond 2^63": (
+        "node_ids_offsets",
+        np.array([0, 1, 2, 2**64 - 1], np.uint64),
+        "hold numbers below",
+    ),
+    "far loop": ("self_loops", np.array([9]), r"be from 0 to 2\. Got 9"),
+    "loop below 0": ("self_loops", np.array([-9]), r"be from 0 to 2\. Got -9"),
     "labels too short": ("labels", np.array([0, 1]), "must be equally long"),
     "labels of floats": ("labels", np.array([0.0, 1, 1]), "'labels' must be a list of integers"),
     "labels below -1": ("labels", np.array([0, -2, 1]), "'labels' must be -1 .* Got -2"),
@@ -178,9 +187,10 @@ def test_malformed_arrays(tmp_path, case):
     path = tmp_path / "g.npz"
     arrays = {**GOOD, key: value}
     np.savez(path, **{key: value for key, value in arrays.items() if value is not None})
-    with pytest.raises(InputError, match=words) as caught:
-        read_graph_npz(path)
-    assert str(caught.value).startswith(str(path))
+    for read in (read_graph_npz, read_graph):
+        with pytest.raises(InputError, match=words) as caught:
+            read(path)
+        assert str(caught.value).startswith(str(path))
 
 
 def npy(header: str, data: bytes = b"") -> bytes:

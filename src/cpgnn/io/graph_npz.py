@@ -144,13 +144,15 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
     sizes = [int(np.shape(x)[0]) for x in (labels, ids, features) if x is not None]
     if any(size != sizes[0] for size in sizes):
         raise wrong(path, "'labels', 'features' and 'node_ids'", "be equally long", sizes)
+    smallest = min((int(x.min()) for x in (edges, loops) if np.size(x)), default=0)
     largest = max((int(x.max()) for x in (edges, loops) if np.size(x)), default=-1)
     n = sizes[0] if sizes else largest + 1
     if not sizes and n > MOST_UNNAMED + 10 * edges.size:  # an edge could claim any number of nodes
         hint = "Add 'labels' (-1 = unknown), one for each node."
         raise wrong(path, "A node in 'edge_index'", "be a row number", f"{largest:,}", hint)
-    if largest >= n:  # nodes of other files come behind these
-        raise wrong(path, "A node in 'edge_index' or 'self_loops'", f"be below {n}", largest)
+    if smallest < 0 or largest >= n:  # nodes of other files come behind these
+        odd, must = smallest if smallest < 0 else largest, f"be from 0 to {n - 1:,}"
+        raise wrong(path, "A node in 'edge_index' or 'self_loops'", must, f"{odd:,}")
     names = names_in(path, arrays, "class_names")
     return {
         "source": edges[0],
@@ -320,6 +322,10 @@ def _integers(path: Path, arrays: Arrays, key: str, ndim: int) -> np.ndarray:
     if array.ndim != ndim or array.dtype.kind not in "iu":
         must = "be a list of integers" if ndim == 1 else "be a matrix of integers"
         raise wrong(path, f"'{key}'", must, _sight(array))
+    if array.dtype == np.uint64:  # cast without a look, large ones would become negative
+        if array.size and array.max() >= 2**63:
+            raise wrong(path, f"'{key}'", f"hold numbers below {2**63:,}", f"{array.max():,}")
+        array = array.astype(np.int64)
     return array
 
 
