@@ -5,6 +5,7 @@ The command is a small one of our own, in a process of its own.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -84,6 +85,21 @@ def test_ascii(settings):
     done = run(WRITES, subprocess.PIPE, **settings, PYTHONUTF8="0")
     assert done.returncode == 0, done.stderr
     assert done.stdout == b'accuracy 70-76 % ..., >= 3 "?"\n'
+
+
+def test_no_name_rewrites_a_line():
+    names = ["\x1b[2J", "a\rb", "\u202egnp", "\u2066x", "\ufeff", "\U000e0041", "\u2028", "\x9b1m"]
+    plain = "é 日本 \U0001f468\u200d\U0001f469 tab\t"
+    code = "import json; from cpgnn.cli import app as cli; "
+    code += f"cli.app = lambda: print(json.dumps({[*names, plain]!a}, ensure_ascii=False)); "
+    done = run(code + "cli.main()", subprocess.PIPE, PYTHONUTF8="1")
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.decode()
+    assert json.loads(shown) == [*names, plain]
+    unseen = {character for name in names for character in name if not character.isprintable()}
+    assert len(unseen) == 8
+    assert not unseen & set(shown)
+    assert "é 日本 \U0001f468\u200d\U0001f469" in shown
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 
 import pandas as pd
@@ -261,6 +262,21 @@ def test_bad_files(put, tmp_path, case):
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(InputError, match=r"a folder, not a file"):
         read_graph(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("role", ["edges", "labels", "features"])
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.parquet", "x.npz", "x.graphml", "x.xlsx"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_or_a_device_is_no_file(put, tmp_path, role, name, kind):
+    """They may never begin, or never end."""
+    odd = tmp_path / name
+    if kind == "pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=r": This is a pipe or a device, not a file\. Save"):
+        read_graph(**{"edges": put("edges.csv", EDGES), role: odd})
 
 
 def test_too_many_categories(put):

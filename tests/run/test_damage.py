@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -16,7 +17,8 @@ from cpgnn.errors import InputError
 
 SAVED = Path(__file__).parent.parent / "fixtures" / "v0.1" / "runs"
 CONFIG, METRICS, HISTORY, GRAPH = "config.json", "metrics.json", "history.csv", "graph.npz"
-MODEL = "model/model.json"
+MODEL, WEIGHTS = "model/model.json", "model/weights.safetensors"
+PREDICTIONS = "predictions.parquet"
 
 
 def edit(name, place, value=...):
@@ -149,6 +151,20 @@ def test_damage_is_refused_by_name(case, tmp_path):
         load_run(folder)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 800
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize("name", [CONFIG, METRICS, HISTORY, GRAPH, MODEL, WEIGHTS, PREDICTIONS])
+def test_a_pipe_or_a_device_in_place_of_a_file(name, kind, tmp_path):
+    folder = shutil.copytree(SAVED / "weighted-refit", tmp_path / "run")
+    (folder / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    else:
+        (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(InputError):
+        load_run(folder)
 
 
 @pytest.mark.parametrize("case", ["no split", "fewer rows", "text", "gone"])

@@ -8,7 +8,9 @@ from __future__ import annotations
 import codecs
 import errno
 import io
+import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -18,6 +20,10 @@ from typing import Any, NoReturn
 
 PLAIN = {"–": "-", "−": "-", "…": "...", "≥": ">=", "≤": "<=", "“": '"', "”": '"', "×": "x"}
 """What stands for a character where the terminal lacks it; "?" for all others."""
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+"""What moves the cursor, turns the direction of a line or is not there to see."""
 SIGNALS = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "The terminal was closed"}
 
 
@@ -45,6 +51,14 @@ class Output(io.RawIOBase):
         return len(data)
 
 
+class Printed(io.TextIOWrapper):
+    """Text in which nobody's name can rewrite a line; escaped as in JSON, which stays valid."""
+
+    def write(self, text: str) -> int:
+        super().write(UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text))
+        return len(text)
+
+
 @contextmanager
 def safe_output() -> Iterator[Output | None]:
     """Inside, printing never fails; None where somebody else has taken standard output."""
@@ -62,7 +76,7 @@ def safe_output() -> Iterator[Output | None]:
         raw = Output(os.open(os.devnull, os.O_WRONLY), gone)
     else:
         raw = Output(before.fileno())
-    sys.stdout = io.TextIOWrapper(
+    sys.stdout = Printed(
         io.BufferedWriter(raw),
         encoding="utf-8" if before is None else before.encoding,
         errors="cpgnn",

@@ -265,6 +265,8 @@ def _read_record(path: Path) -> ModelRecord:
 
 def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
     """Every tensor of the file has the name, shape and type that model.json asks for."""
+    if not path.is_file():
+        raise damaged(path, "there is no such file")
     try:
         tensors = load_file(path)
     except (SafetensorError, OSError) as error:

@@ -22,7 +22,7 @@ class ResultStore:
     def read(self) -> dict[str, dict[str, Any]]:
         """Result by key; of two lines with one key the later counts."""
         results: dict[str, dict[str, Any]] = {}
-        if not self.path.exists():
+        if not self.path.is_file():
             return results
         for line in self.path.read_bytes().splitlines():
             try:

@@ -68,6 +68,8 @@ def locate(path: StrPath | Address) -> Place:
 
 
 def _is_database(file: Path) -> bool:
+    if not file.is_file():
+        return False
     try:
         with file.open("rb") as stream:
             head = stream.read(16)

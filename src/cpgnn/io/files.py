@@ -80,8 +80,11 @@ def opened(path: Path, encoding: str | None = None) -> Iterator[IO[bytes]]:
     """The file's bytes, unpacked if it is gzip; what the system refuses is an `InputError`.
 
     UTF-16 becomes UTF-8, and so does text in the `encoding`, if one is named. Errors while reading
-    count too: a truncated or damaged `.gz` is found only on the way.
+    count too: a truncated or damaged `.gz` is found only on the way. Pipes and devices are refused:
+    they may never begin or end, and can be read only once.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise failed(path, "This is a pipe or a device, not a file", "Save its content in a file.")
     try:
         with path.open("rb") as raw:
             magic = raw.read(2)
