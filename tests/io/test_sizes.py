@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 
 import numpy as np
@@ -58,6 +59,34 @@ def long_text(folder):
     return folder / "e.parquet"
 
 
+def graphml(nodes, keys, default="0"):
+    """Keys with a default: a cell for every node, without a word about it."""
+
+    def write(folder):
+        kind = "for='node' attr.type='double'"
+        named = (f"<key id='k{i}' {kind} attr.name='f{i}'>" for i in range(keys))
+        given = "".join(f"{key}<default>{default}</default></key>" for key in named)
+        every = "".join(f"<node id='{i}'/>" for i in range(nodes))
+        text = f"<graphml>{given}<graph>{every}</graph></graphml>"
+        (folder / "g.graphml").write_text(text)
+        return folder / "g.graphml"
+
+    return write
+
+
+def long_tag(folder):
+    """A tag of 6 MB: every part read of it used to be read from its beginning."""
+    given = " ".join(f"a{i}='1'" for i in range(500_000))
+    (folder / "g.graphml").write_text(f"<graphml><graph><edge {given}/></graph></graphml>")
+    return folder / "g.graphml"
+
+
+def packed(folder):
+    """80 MB of lines in 80 kB."""
+    (folder / "e.csv.gz").write_bytes(gzip.compress(b"a,b\n" * (1 << 17), 9) * 160)
+    return folder / "e.csv.gz"
+
+
 def text(content):
     def write(folder):
         (folder / "e.csv").write_bytes(content)
@@ -78,6 +107,10 @@ CASES = {
     "no columns": (lying(shape=np.array([2, 0])), "well-formed CSR|at least one"),
     "many rows of Parquet": (rows, "The table must fit into .* Got 0.3 GB"),
     "long text in Parquet": (long_text, "The table must fit into .* Got 200.0 GB"),
+    "keys of GraphML": (graphml(20_000, 2_000), "every node and edge must fit"),
+    "a long default of GraphML": (graphml(20_000, 1, "7" * 99_999), "every node and edge must fit"),
+    "a long tag of GraphML": (long_tag, "<edge> must have 'source'"),
+    "many lines in gzip": (packed, "must unpack to at most 67,108,864 bytes"),
     "one long line": (text(b"a," * 5_000_000), "A line must have at most 4,194,304 bytes"),
     "many columns": (text(b"a," * 150_000 + b"b\n"), "must have at most 50,000 columns"),
     "an open quotation mark": (

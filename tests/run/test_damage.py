@@ -14,6 +14,7 @@ import pytest
 
 from cpgnn import load_run
 from cpgnn.errors import InputError
+from cpgnn.run.manifest import write_manifest
 
 SAVED = Path(__file__).parent.parent / "fixtures" / "v0.1" / "runs"
 CONFIG, METRICS, HISTORY, GRAPH = "config.json", "metrics.json", "history.csv", "graph.npz"
@@ -158,6 +159,7 @@ def test_damage_is_refused_by_name(case, tmp_path):
 @pytest.mark.parametrize("name", [CONFIG, METRICS, HISTORY, GRAPH, MODEL, WEIGHTS, PREDICTIONS])
 def test_a_pipe_or_a_device_in_place_of_a_file(name, kind, tmp_path):
     folder = shutil.copytree(SAVED / "weighted-refit", tmp_path / "run")
+    write_manifest(folder)
     (folder / name).unlink()
     if kind == "pipe":
         os.mkfifo(folder / name)

@@ -23,6 +23,8 @@ HEAD = 64
 """Bytes that tell UTF-16."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 PART = 1 << 24
+SMALL, RATIO = 1 << 26, 200
+"""What unpacks to more must not be so many times as large as the file: tables pack to a tenth."""
 
 
 class Transcoded(io.BytesIO):
@@ -170,11 +172,17 @@ def arrow_source(path: Path, stream: Any, skip: int = 0) -> Any:
 
 def all_bytes(path: Path, stream: Any, skip: int = 0) -> bytes:
     """All bytes of a stream from `skip` on, refused beyond what memory could hold."""
+    return b"".join(parts_of(path, stream, skip))
+
+
+def parts_of(path: Path, stream: Any, skip: int = 0) -> Iterator[bytes]:
+    """The same in parts: asked for all at once, Python takes the memory first."""
     stream.seek(skip)
-    limit, size, parts = memory_limit(), 0, []
-    while part := stream.read(PART):  # asked for all at once, Python takes the memory first
+    limit, size = memory_limit(), 0
+    if isinstance(stream, gzip.GzipFile):
+        limit = min(limit, max(SMALL, RATIO * path.stat().st_size))
+    while part := stream.read(PART):
         size += len(part)
         if size > limit:
             raise wrong(path, "The file", f"unpack to at most {limit:,} bytes", "more")
-        parts.append(part)
-    return b"".join(parts)
+        yield part

@@ -21,15 +21,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.engine.memory import memory_limit, too_large
 from cpgnn.engine.text import count, first_line, shorten
 from cpgnn.errors import InputError
 from cpgnn.io.edges import EdgeList, edge_weights
-from cpgnn.io.files import opened, wrong
+from cpgnn.io.files import about, opened, parts_of, wrong
 from cpgnn.io.ids import check_ids
 from cpgnn.io.labels import encode_labels, encode_split
 from cpgnn.io.tables import TableFile, known_cells
 
 _NUMERIC = frozenset(("int", "integer", "long", "float", "double"))
+CELL = 16
+"""Bytes of a cell beside its text: a number, and where it stands."""
+SMALL, RATIO = 1 << 28, 1000
+"""What is larger must not be so many times as large as what the file says about its nodes."""
 _NOT_FEATURES = frozenset(("label", "class", "split"))
 
 
@@ -38,6 +43,7 @@ def read_graphml(path: Path, unlabelled: str | None) -> tuple[EdgeList, TableFil
     reader = _Reader(path)
     if not reader.nodes:
         raise wrong(path, "A graph", "have nodes", "none")
+    reader.check_size()
     ids = pa.array(reader.nodes, pa.string())
     ends = pa.table([pa.array(end, pa.string()) for end in reader.ends], names=("source", "target"))
     nodes = TableFile(path, pa.table([ids], names=["id"]), lines=reader.node_lines)
@@ -109,6 +115,8 @@ class _Key:
     given: dict[int, str] = field(default_factory=dict)
 
     def cells(self, rows: int) -> pa.Array:
+        if not self.given:
+            return pa.repeat(pa.scalar(self.default, pa.string()), rows)
         return pa.array([self.given.get(row, self.default) for row in range(rows)], pa.string())
 
 
@@ -132,7 +140,9 @@ class _Reader:
         parser.buffer_text = True
         with opened(path) as stream:
             try:
-                parser.ParseFile(stream)
+                for part in parts_of(path, stream):  # in small ones, a long tag takes for ever
+                    parser.Parse(part)
+                parser.Parse(b"", True)
             except expat.ExpatError as error:
                 got, hint = expat.errors.messages[error.code], "Write or download it again."
                 must, line = "be well-formed XML", error.lineno
@@ -142,6 +152,18 @@ class _Reader:
                     raise
                 must, got = "have a known encoding", first_line(error)
                 raise wrong(path, "GraphML", must, got, "Use UTF-8.", line=1) from None
+
+    def check_size(self) -> None:
+        """A key of a few bytes gives every node a cell: do all of them fit into memory?"""
+        rows = {"node": len(self.nodes), "edge": len(self.edge_lines)}
+        cells = [(rows[of], key) for (of, _), key in self.keys.items() if of in rows]
+        needed = sum(n * (CELL + len(key.default or "")) for n, key in cells)
+        written = sum(map(len, self.nodes)) + sum(len(key.given) for _, key in cells)
+        limit = min(memory_limit(), max(SMALL, RATIO * written))
+        if needed > limit:
+            with about(self.path):
+                hint = "Leave out the keys that are not needed."
+                raise too_large("What its keys give every node and edge", needed, limit, hint)
 
     def find(self, owner: str, name: str) -> _Key | None:
         keys = ((kind, key) for (kind, _), key in self.keys.items())
@@ -183,9 +205,8 @@ class _Reader:
         line = self._parser.CurrentLineNumber
         if tag == "key":
             [key_id] = self._needed(tag, given, ["id"])
-            owner = given.get("for", "all")
             name, kind = given.get("attr.name", ""), given.get("attr.type", "string").lower()
-            for of in ("node", "edge") if owner == "all" else (owner,):
+            for of in _owners(given):
                 self.keys[of, key_id] = _Key(name, kind)
         elif tag == "graph":
             self._graphs += 1
@@ -214,10 +235,15 @@ class _Reader:
         tag, given = self._inside.pop()
         outer, outer_given = self._inside[-1] if self._inside else ("", {})
         if tag == "default" and outer == "key":
-            for (_kind, key_id), key in self.keys.items():
-                if key_id == outer_given["id"]:
-                    key.default = "".join(self._text)
+            for of in _owners(outer_given):
+                self.keys[of, outer_given["id"]].default = "".join(self._text)
         elif tag == "data" and (outer, given["key"]) in self.keys:
             rows = self.nodes if outer == "node" else self.edge_lines
             self.keys[outer, given["key"]].given[len(rows) - 1] = "".join(self._text)
         self._text.clear()
+
+
+def _owners(key: dict[str, str]) -> tuple[str, ...]:
+    """What a `<key>` is an attribute of."""
+    owner = key.get("for", "all")
+    return ("node", "edge") if owner == "all" else (owner,)

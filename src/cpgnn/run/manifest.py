@@ -66,8 +66,8 @@ def check_unchanged(folder: Path, names: Sequence[str]) -> None:
     if not (folder / MANIFEST).is_file():
         return
     files = read_record(ManifestRecord, folder / MANIFEST).files
-    for name in names:
-        if name in files and _digest(folder / name) != files[name]:
+    for name in (name for name in names if name in files):
+        if not (folder / name).is_file() or _digest(folder / name) != files[name]:
             raise InputError(
                 f"{folder / name} was changed after it was written. Fit again, or delete "
                 f"{folder / MANIFEST} if the change is yours."
