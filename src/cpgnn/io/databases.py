@@ -1,20 +1,21 @@
 """Tables of databases: SQLite files (without any extra), DuckDB files, and any SQLAlchemy URL.
 
 Only `SELECT * FROM` one table or view, whose name is compared with the list of them; databases are
-opened read-only, and what a file's views could reach outside of it is shut.
+opened read-only, and what a file's views could reach outside of it is shut. SQLite counts what a
+view computes; DuckDB does not, so of a DuckDB file only what it stores is read.
 """
 
 from __future__ import annotations
 
+import re
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from cpgnn.engine.text import did_you_mean, first_line, listed
+from cpgnn.engine.text import did_you_mean, first_line, listed, shorten
 from cpgnn.errors import InputError
 from cpgnn.io.address import DUCKDB, Address
 from cpgnn.io.files import failed, opened, wrong
@@ -26,8 +27,10 @@ LONGEST = 1 << 26
 BATCH = 10_000
 STEPS, STEPS_PER_BYTE, TICK = 2_000_000, 100, 10_000
 """Instructions of SQLite that reading may take; a table takes fewer than ten for each byte."""
-SECONDS, SECONDS_PER_BYTE = 8.0, 1e-6
-"""How long a view of DuckDB may take."""
+VECTOR, LARGEST = 2048, 1 << 28
+"""Rows that DuckDB unpacks at once, and bytes that they may take."""
+SMALL, RATIO, CELL = 1 << 26, 200, 16
+"""A table that is larger must not be so many times as large as its file."""
 ENDLESS = "A view can run forever: store it as a table."
 
 
@@ -63,6 +66,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
 @contextmanager
 def _sqlite(place: Address, file: Path) -> Iterator[Opened]:
     uri = f"file:{quote(str(file.resolve()))}?mode=ro"
@@ -96,39 +103,57 @@ def _duckdb(place: Address, file: Path) -> Iterator[Opened]:
             for setting in (
                 "temp_directory = ''",
                 "memory_limit = '1GB'",
+                "threads = 1",
                 "enable_external_access = false",
                 "lock_configuration = true",
             ):
                 connection.execute(f"SET {setting}")
-            listing = (
-                "SELECT table_name, table_type FROM information_schema.tables WHERE "
-                "table_catalog = current_database() AND table_schema = current_schema() "
-                "ORDER BY table_name"
-            )
-            kinds = dict(connection.execute(listing).fetchall())
-            name, told = choose(place, "table", list(kinds))
-            seconds = SECONDS + SECONDS_PER_BYTE * file.stat().st_size
-            with _interrupted(connection, seconds if kinds[name] == "VIEW" else 1e6):
-                cursor = connection.execute(f"SELECT * FROM {_quoted(name)}")
-                columns = tuple(column[0] for column in cursor.description)
-                parts = iter(lambda: cursor.fetchmany(BATCH), [])
-                yield columns, (row for part in parts for row in part), told
+            here = "database_name = current_database() AND schema_name = current_schema()"
+            listing = f"SELECT table_name, sql FROM duckdb_tables() WHERE {here} ORDER BY 1"
+            made = dict(connection.execute(listing).fetchall())
+            if not made:
+                hint = "Views are not read: CREATE TABLE stored AS FROM the view."
+                raise wrong(place, "A DuckDB file", "have a table", "none", hint)
+            name, told = choose(place, "table", list(made))
+            if "GENERATED ALWAYS AS" in made[name]:
+                hint = f"Store it: CREATE TABLE stored AS FROM {_quoted(name)}."
+                raise wrong(place, f"Table {shorten(name)}", "compute no column", "one", hint)
+            batch = _rows_at_once(place, file, connection, name)
+            cursor = connection.execute(f"SELECT * FROM {_quoted(name)}")
+            columns = tuple(column[0] for column in cursor.description)
+            parts = iter(lambda: cursor.fetchmany(batch), [])
+            yield columns, (row for part in parts for row in part), told
     except duckdb.Error as error:
-        hint = ENDLESS if isinstance(error, duckdb.InterruptException) else ""
         got = f"'{first_line(error)}'"
-        raise wrong(place, "A database", "be readable by DuckDB", got, hint) from None
+        raise wrong(place, "A database", "be readable by DuckDB", got) from None
 
 
-@contextmanager
-def _interrupted(connection: Any, seconds: float) -> Iterator[None]:
-    """Inside, a query that does not answer in so long is given up."""
-    timer = threading.Timer(seconds, connection.interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+def _rows_at_once(place: Address, file: Path, connection: Any, name: str) -> int:
+    """How many rows of a table may be fetched together; raises if it would not fit into memory."""
+    table = _quoted(name)
+    described = connection.execute(f"SELECT * FROM {table} LIMIT 0").description
+    kinds = {column[0]: str(column[1]) for column in described}
+    for column, kind in kinds.items():
+        if re.match(r"STRUCT|MAP|UNION|VARIANT", kind) or kind.endswith("]"):
+            must, hint = "be text, a number or a date", "Leave the column out of the table."
+            raise wrong(place, f"Column {shorten(column)}", must, f"{shorten(kind)}", hint)
+    (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    stored = connection.execute(
+        f"SELECT column_name, stats FROM pragma_storage_info({_text(name)})"
+    )
+    lengths = {column: len(kind) for column, kind in kinds.items()}  # an enum's lists its values
+    for column, stats in stored.fetchall():
+        length = re.search(r"max.string.length\D+(\d+)", str(stats), re.IGNORECASE)
+        lengths[column] = max(lengths[column], int(length[1]) if length else 0)
+    longest = sum(lengths.values())
+    if min(rows, VECTOR) * longest > LARGEST:
+        must, got = f"hold at most {LARGEST // VECTOR:,} bytes in a row", f"up to {longest:,}"
+        raise wrong(place, f"Table {shorten(name)}", must, got, "Shorten or drop its texts.")
+    needed, limit = rows * (CELL * len(kinds) + longest), max(SMALL, RATIO * file.stat().st_size)
+    if needed > limit:
+        must = f"take at most {limit:,} bytes, {RATIO} times its file"
+        raise wrong(place, f"Table {shorten(name)}", must, f"up to {needed:,}")
+    return max(1, min(BATCH, LARGEST // 4 // max(1, longest)))
 
 
 @contextmanager
