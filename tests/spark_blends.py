@@ -19,6 +19,7 @@ from cpgnn.priors.members import NetworkPrior, SpreadPrior, TogetherPrior
 from cpgnn.priors.networks import Network
 from cpgnn.priors.together import Together
 from cpgnn.relations.derived import heard_relations
+from cpgnn.relations.edge_weights import Weights
 from cpgnn.splits import Split
 
 CLASSES = ("ash", "beech", "cedar")
@@ -131,6 +132,8 @@ def loud(graph: Graph, seed: int = 0) -> CPGNNClassifier:
 
     relations = [*heard_relations(graph)]
     priors = [*blend.priors, NetworkPrior("link", "rows", network(graph.num_nodes))]
+    if graph.kinds is not None:
+        priors.append(NetworkPrior("ties", "all_rows", network(graph.num_nodes, 4)))
     if graph.features is None:
         priors.append(SpreadPrior("spread", c))
     else:
@@ -148,8 +151,10 @@ def loud(graph: Graph, seed: int = 0) -> CPGNNClassifier:
         H_bar = rng.normal(0, 0.3, (R, c, c))
         return Stage(rng.random(M), rng.normal(0, 0.1, c), H_bar)
 
+    weights = Weights("log", 0.5) if graph.edge_types else Weights("none")
     made.model_ = replace(
         blend,
+        edge_weights=Weights() if graph.features is None else weights,
         priors=tuple(priors),
         hears=tuple(Hearing(name, float(rng.choice([0, 0.5, 1]))) for name in relations),
         w_0=rng.random(M),

@@ -195,6 +195,10 @@ class Graph:
             cache[key] = make()
         return cache[key]
 
+    def has(self, key: tuple[Any, ...]) -> bool:
+        """Whether something is kept under `key`."""
+        return key in self.__dict__.get("_cache", {})
+
     # -- variations ------------------------------------------------------------------------
 
     def with_features(self, features: Any, names: Sequence[str] | None = None) -> Graph:

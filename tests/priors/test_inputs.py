@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cpgnn import CPGNNClassifier, Graph, explain_features, read_graph
+from cpgnn.explanation.pieces import blend_pieces
 from cpgnn.priors.columns import STRUCTURE
 from cpgnn.priors.inputs import NARROW, Basis, Inputs
 
@@ -66,3 +67,48 @@ def test_the_number_that_decides_is_found_explained_and_saved(graph, tmp_path):
     model.save(tmp_path / "model")
     again = CPGNNClassifier.load(tmp_path / "model")
     np.testing.assert_allclose(again.predict_proba(graph), model.predict_proba(), atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def sharers() -> Graph:
+    """Accounts and devices: accounts of a class use the same few devices, and nothing else."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    devices = 120 + 2 * np.stack([rng.integers(0, 5, 120), rng.integers(5, 10, 120)]) + y
+    graph = Graph.from_edges(
+        np.tile(np.arange(120), 2),
+        devices.ravel(),
+        num_nodes=140,
+        labels=np.append(y, np.full(20, -1)),
+    )
+    return graph.with_kinds(["account"] * 120 + ["device"] * 20, described=[])
+
+
+def test_rows_of_all_edges_lead_to_other_kinds_too(sharers):
+    """Against the dense D^-½ A; a later graph has columns for the nodes of the fit only."""
+    n, A = sharers.num_nodes, sharers.adjacency.toarray()
+    degree = A.sum(axis=1)
+    dense = A / np.sqrt(np.maximum(degree, 1))[:, None]
+    x = Inputs(sharers, Basis.of(sharers), np.arange(n), n, sharers.labels)
+    np.testing.assert_allclose(x.all_rows.toarray(), dense, rtol=1e-6)
+    assert not x.rows.toarray()[:, 120:].any()  # accounts that share a device, no devices
+    known = np.arange(n)[::-1] - 10  # ten nodes are new
+    later = Inputs(sharers, x.basis, known, n, sharers.labels)
+    wanted = np.zeros((n, n))
+    wanted[:, known[known >= 0]] = dense[:, known >= 0]
+    np.testing.assert_allclose(later.all_rows.toarray(), wanted, rtol=1e-6)
+
+
+def test_a_prior_on_all_edges_is_fitted_explained_and_saved(sharers, tmp_path):
+    model = CPGNNClassifier(budget="fast", seed=0).fit(sharers)
+    assert "ties" in model.model_.weights
+    said = model.model_.said(model.model_.inputs(model.scaler_(sharers)))
+    parts = said.own_parts(np.arange(3))
+    for i, pieces in enumerate(blend_pieces(said, np.arange(3), sharers.node_ids.to_numpy())):
+        total = sum(piece.terms.sum(axis=0) for piece in pieces["ties"])
+        np.testing.assert_allclose(total, parts["ties"][i], atol=1e-4)
+        neighbours = sharers.node_ids[sharers.adjacency[[i]].indices]
+        assert [*map(str, pieces["ties"][0].names)] == [*map(str, neighbours)]
+    model.save(tmp_path / "model")
+    again = CPGNNClassifier.load(tmp_path / "model")
+    np.testing.assert_allclose(again.predict_proba(sharers), model.predict_proba(), atol=1e-6)

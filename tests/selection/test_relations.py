@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.arrays import pattern
+from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.graph import Graph
+from cpgnn.selection.blending import clearly_better
 from cpgnn.splits import stratified_split
 from cpgnn.synthetic.generate import mixhop_compatibility, uniform_compatibility
 from cpgnn.synthetic.typed import Drawn, generate_typed_graph, moved
@@ -70,3 +74,49 @@ def test_accounts_that_share_devices():
     P = model.predict_proba()[split.test]
     assert (P.argmax(axis=1) == y[split.test]).mean() > 0.95
     assert model.edge_frequency_.diagonal().min() > 0.9
+
+
+def paid(seed: int) -> Graph:
+    """Accounts that mostly pay their own class; amounts span ten powers and mean nothing."""
+    rng = np.random.default_rng(seed)
+    n, m = 300, 900
+    y = np.arange(n) % 2
+    u = rng.integers(0, n, m)
+    v = 2 * rng.integers(0, n // 2, m) + np.where(rng.random(m) < 0.85, y[u], 1 - y[u])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some pay themselves, or somebody twice
+        return Graph.from_edges(u, v, num_nodes=n, labels=y, weights=rng.lognormal(3, 4, m))
+
+
+def test_amounts_that_mean_nothing_are_left_out(tmp_path):
+    graph, later = paid(0), paid(1)
+    model = CPGNNClassifier(budget="fast", seed=0).fit(graph)
+    tried = model.trials_[model.trials_["candidate"].str.startswith("weights: ")]
+    tried = tried.assign(how=tried["candidate"].str.removeprefix("weights: ")).set_index("how")
+    assert list(tried.index) == ["raw", "log", "none"]
+    weights = model.model_.edge_weights
+    assert tried["loss"].idxmin() == weights.how == "none"
+    assert tried["note"].tolist() == ["not kept", "not kept", "kept"]
+    plain = replace(later, adjacency=pattern(later.adjacency))
+    np.testing.assert_array_equal(model.predict_proba(later), model.predict_proba(plain))
+    model.save(tmp_path / "model")
+    again = CPGNNClassifier.load(tmp_path / "model")
+    assert again.model_.edge_weights == weights
+    np.testing.assert_allclose(again.predict_proba(later), model.predict_proba(later), atol=1e-6)
+
+
+def test_directions_must_be_better_by_more_than_a_standard_error():
+    """Against the textbook formula for paired differences."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 50)
+    worlds = Worlds.of(y, 2, np.arange(40), np.arange(40, 50))
+    R = rng.normal(size=(50, 2))
+    order = worlds.labels[worlds.judged]
+    P = np.exp(R) / np.exp(R).sum(axis=1, keepdims=True)
+    for noise, shift in ((0.1, 0.05), (2.0, 0.05), (0.1, -0.05)):
+        other = R + noise * rng.normal(size=R.shape)
+        other[np.arange(50), order] -= shift
+        Q = np.exp(other) / np.exp(other).sum(axis=1, keepdims=True)
+        gain = np.log(P[np.arange(50), order]) - np.log(Q[np.arange(50), order])
+        wanted = gain.mean() > gain.std() / np.sqrt(50)
+        assert clearly_better(R, other, worlds) == wanted

@@ -21,6 +21,7 @@ from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.priors.members import Heard, Prior
 from cpgnn.relations.derived import with_columns_of_others
+from cpgnn.relations.edge_weights import RAW, Weights
 from cpgnn.relations.relation import TWO_HOPS
 
 
@@ -45,6 +46,8 @@ class Blend:
     labels: np.ndarray
     """[nodes of the fit]: those that trained it, -1 elsewhere."""
     num_classes: int
+    edge_weights: Weights = RAW
+    """What is made of the weights of edges, in every graph."""
 
     def inputs(self, scaled: Graph, known: np.ndarray | None = None) -> Inputs:
         """What the priors read of a graph; `known` says where its nodes stand in that of the fit
@@ -52,7 +55,8 @@ class Blend:
         n = len(self.labels)
         known = np.arange(n) if known is None else known
         labels = np.where(known >= 0, self.labels[known], -1)
-        return Inputs(with_columns_of_others(scaled), self.basis, known, n, labels)
+        weighed = with_columns_of_others(self.edge_weights(scaled))
+        return Inputs(weighed, self.basis, known, n, labels)
 
     def said(self, x: Inputs) -> Said:
         """Everything the blend says about a graph."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from cpgnn.blend.blend import Blend, Hearing
 from cpgnn.blend.second_stage import Stage
 from cpgnn.engine.records import Count, Record
 from cpgnn.priors.columns import STRUCTURE
-from cpgnn.priors.inputs import NARROW, TREE_COLUMNS, Basis
+from cpgnn.priors.inputs import NARROW, ROWS, TREE_COLUMNS, Basis
 from cpgnn.priors.members import (
     EstimatorPrior,
     NetworkPrior,
@@ -27,6 +28,7 @@ from cpgnn.priors.networks import Network
 from cpgnn.priors.saved_estimator import dump_estimator, load_estimator
 from cpgnn.priors.together import Together
 from cpgnn.priors.trees import Trees
+from cpgnn.relations.edge_weights import Weights
 
 Sizes = dict[str, tuple[int, ...]]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -41,7 +43,7 @@ class NetworkRecord(Record):
 
     kind: Literal["network"]
     name: Name
-    reads: Literal["own", "personalised", "smoothed", "rows"]
+    reads: Literal["own", "personalised", "smoothed", "rows", "all_rows"]
     hidden: Hidden
 
 
@@ -72,6 +74,11 @@ class HearingRecord(Record):
     gamma: float = Field(ge=0, le=2)
 
 
+class WeightsRecord(Record):
+    how: Literal["raw", "log", "none"] = "raw"
+    unit: float = Field(default=1.0, gt=0)
+
+
 class BlendRecord(Record):
     """The `blend` of model.json."""
 
@@ -87,6 +94,7 @@ class BlendRecord(Record):
     places: Count = 0
     table: Count = Field(default=0, le=NARROW)
     named: bool
+    edge_weights: WeightsRecord = WeightsRecord()
 
 
 def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -117,6 +125,7 @@ def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str,
         "places": 0 if basis.places is None else basis.places.shape[1],
         "table": 0 if basis.table is None else len(basis.table),
         "named": named,
+        "edge_weights": asdict(blend.edge_weights),
     }
     return record, {f"blend.{name}": array for name, array in arrays.items()}
 
@@ -192,7 +201,7 @@ class BlendFiles:
         """Columns of an input; 0 where there is no such input."""
         r, F = self.record, self.F or 0
         wide = r.directions or F
-        if reads == "rows":
+        if reads in ROWS:
             return self.n
         if reads == "words":
             return r.words
@@ -236,6 +245,7 @@ class BlendFiles:
             basis,
             a["labels"],
             self.c,
+            Weights(r.edge_weights.how, r.edge_weights.unit),
         )
 
     def _prior(self, i: int, record: PriorRecord, a: dict[str, np.ndarray]) -> Prior:

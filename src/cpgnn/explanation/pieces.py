@@ -21,7 +21,7 @@ from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
 from cpgnn.priors import ChebyPrior, LinkPrior, MLPPrior
 from cpgnn.priors import columns as col
-from cpgnn.priors.inputs import SMOOTH_SCALE, TREE_COLUMNS, Inputs
+from cpgnn.priors.inputs import ROWS, SMOOTH_SCALE, TREE_COLUMNS, Inputs
 from cpgnn.priors.members import (
     EstimatorPrior,
     NetworkPrior,
@@ -106,7 +106,7 @@ class _Reader:
         elif isinstance(prior, NetworkPrior) and prior.reads in ("personalised", "smoothed"):
             yield from self._smoothed(prior, block)
         elif isinstance(prior, NetworkPrior):
-            source, named = (NEIGHBOURS, self.ids) if prior.reads == "rows" else (OWN, None)
+            source, named = (NEIGHBOURS, self.ids) if prior.reads in ROWS else (OWN, None)
             rows = getattr(self.x, prior.reads)
             for v in block:
                 at, values = row_of(rows, v)

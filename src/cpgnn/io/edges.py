@@ -189,7 +189,7 @@ def _wide(file: TableFile, weights: np.ndarray | None) -> list[str]:
     name = file.header[2] if file.header else "weight"
     return [
         f"{file.path}: the weights ({name}) span a factor of {high / low:,.0f}: a few edges may "
-        "drown out the others."
+        "drown out the others. The default model also tries logarithms and no weights."
     ]
 
 

@@ -33,6 +33,8 @@ COMMON = 30
 WORDS = 500
 """Columns of a sparse X that trees read as they are."""
 HALF = 0.5
+ROWS = ("rows", "all_rows")
+"""Inputs with a column for every node of the fit."""
 STRUCTURE_KEY = ("structure",)
 """What a graph keeps the shape around its nodes under."""
 SMOOTH_SCALE = 4.0
@@ -159,7 +161,14 @@ class Inputs:
     @cached_property
     def rows(self) -> sp.csr_array:
         """[n, nodes of the fit]: the rows of D^-½ A, as far as they lead to nodes of the fit."""
-        P = edges(self.A).propagator(HALF)
+        return self._to_known(edges(self.A).propagator(HALF))
+
+    @cached_property
+    def all_rows(self) -> sp.csr_array:
+        """The same of all edges, those to other kinds of nodes too."""
+        return self._to_known(edges(self.graph.adjacency).propagator(HALF))
+
+    def _to_known(self, P: sp.csr_array) -> sp.csr_array:
         if np.array_equal(self.known, np.arange(self.num_known)):
             return P
         columns = self.known[P.indices]

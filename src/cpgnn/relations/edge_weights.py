@@ -5,8 +5,8 @@ An amount is not an importance: used raw, a few large payments drown out all oth
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,24 +32,34 @@ def is_wide(weights: np.ndarray) -> bool:
     return high >= WIDE * low
 
 
-def weight_variants(graph: Graph) -> dict[str, Graph]:
-    """The graph with its weights raw, as logarithms and without, by those names.
+@dataclass(frozen=True)
+class Weights:
+    """What a model makes of the weights of edges: w as it is, log(1 + w / unit), or 1."""
 
-    Logarithms are log(1 + w / w₁), w₁ the 1 % quantile: the unit of the weights does not matter.
-    Only `raw` where the weights do not span orders of magnitude.
+    how: Literal["raw", "log", "none"] = "raw"
+    unit: float = 1.0
+
+    def __call__(self, graph: Graph) -> Graph:
+        """The graph with such weights; those of its types are changed one by one."""
+        if self.how == "raw" or not graph.is_weighted:
+            return graph
+        types = tuple(replace(kind, matrix=self._of(kind.matrix)) for kind in graph.edge_types)
+        return replace(graph, adjacency=self._of(graph.adjacency), edge_types=types)
+
+    def _of(self, A: sp.csr_array) -> sp.csr_array:
+        values = np.log1p(A.data / self.unit) if self.how == "log" else np.ones_like(A.data)
+        return sp.csr_array((values.astype(np.float32), A.indices, A.indptr), shape=A.shape)
+
+
+RAW = Weights()
+
+
+def weight_variants(graph: Graph) -> list[Weights]:
+    """What is worth trying: only raw where the weights do not span orders of magnitude.
+
+    The unit of logarithms is the 1 % quantile: that of the weights does not matter then.
     """
-    found = {"raw": graph}
-    if graph.is_weighted and is_wide(graph.adjacency.data):
-        small = weight_range(graph.adjacency.data)[0]
-        found["log"] = _reweighted(graph, lambda w: np.log1p(w / small))
-        found["none"] = _reweighted(graph, np.ones_like)
-    return found
-
-
-def _reweighted(graph: Graph, change: Callable[[np.ndarray], np.ndarray]) -> Graph:
-    def changed(A: sp.csr_array) -> sp.csr_array:
-        values = change(A.data).astype(np.float32)
-        return sp.csr_array((values, A.indices, A.indptr), shape=A.shape)
-
-    types = tuple(replace(kind, matrix=changed(kind.matrix)) for kind in graph.edge_types)
-    return replace(graph, adjacency=changed(graph.adjacency), edge_types=types)
+    if not (graph.is_weighted and is_wide(graph.adjacency.data)):
+        return [RAW]
+    small = weight_range(graph.adjacency.data)[0]
+    return [RAW, Weights("log", small), Weights("none")]

@@ -1,12 +1,16 @@
 """`prior="auto"`: several priors, one second stage, weighed and chosen by their worth out of fold.
 
+0. Where the weights of edges span orders of magnitude, what is made of them is chosen first: raw,
+   logarithms or none, each by boosted trees and the second stage on them.
 1. Every affordable prior is cross-fitted (`portfolio`).
 2. All of them make the own part, weighed by the convex fit, pulled towards weights that follow
    their honest losses. (Adding them one by one, or the best alone, was worse on validation labels.)
 3. Relations × γ on that own part, each a convex fit of milliseconds; the one with the smallest
    honest loss is kept (by accuracy was worse), or the highest score where one is asked for.
    Stronger pulls on H̄ are tried with the best two: they are what is left of a graph that hardly
-   helps. A graph is never left out: what it is worth can then be read.
+   helps. A graph is never left out: what it is worth can then be read. Directions, often no
+   more than the order in which pairs were listed, are heard where that is better than merged edges
+   by more than a standard error of the difference.
 4. Where labels are few, all of it once more with the surest predictions as lessons too, each world
    with its own; kept if the honest loss (or the score) is better.
 5. The honest logits set the temperature and measure doubt; no node is held back for either.
@@ -16,7 +20,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,12 +32,13 @@ from cpgnn.blend.blend import Blend, Hearing, Said
 from cpgnn.blend.second_stage import SecondStage, fit_second_stage, in_every_world
 from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.cross_fitting import Worlds
-from cpgnn.engine.loop import Begin
+from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scores import validation_score
 from cpgnn.graph import Graph
-from cpgnn.priors.inputs import Basis, Inputs
+from cpgnn.priors.inputs import STRUCTURE_KEY, Basis, Inputs
 from cpgnn.relations.derived import relation_sets, with_columns_of_others
-from cpgnn.relations.relation import TWO_HOPS
+from cpgnn.relations.edge_weights import Weights, weight_variants
+from cpgnn.relations.relation import EDGES, TWO_HOPS
 from cpgnn.selection.portfolio import Member, fit_again, fit_members, scores
 from cpgnn.selection.self_training import with_guesses
 from cpgnn.settings import Settings
@@ -111,7 +116,7 @@ def fit_blend(
     begin: Begin | None = None,
 ) -> Blended:
     """Training labels fit weights, validation labels only choose; the features must be scaled."""
-    scaled = with_columns_of_others(scaled)
+    score = _scoring(settings)
     worlds = Worlds.of(
         scaled.labels,
         scaled.num_classes,
@@ -122,13 +127,12 @@ def fit_blend(
         seed=seed,
     )
     labels = labels_of(scaled.labels, split.train)
-    n = scaled.num_nodes
-    x = Inputs(scaled, Basis.of(scaled, seed), np.arange(n), n, labels)
+    weights, weighed = choose_weights(scaled, labels, worlds, score, seed, begin)
+    x, n = _inputs(weights(scaled), labels, seed), scaled.num_nodes
     fast = budget == "fast"
     members = fit_members(x, worlds, prior, fast=fast, seed=seed, begin=begin)
     if begin is not None:
         begin("neighbours", 1)
-    score = _scoring(settings)
     chosen, guessed = choose(members, x, worlds, score), 0
     few = len(split.train) <= min(FEW_LABELS, n / 4) and n <= MOST_GUESSED
     if guess and prior == "auto" and few and not fast:
@@ -140,7 +144,44 @@ def fit_blend(
         other = choose(again, x, taught, score)
         if other.merit > chosen.merit:
             chosen, guessed = other, int((taught.guesses[-1] >= 0).sum())
-    return _blended(chosen, x, worlds, score, guessed)
+    made = _blended(chosen, x, worlds, score, guessed)
+    blend = replace(made.said.blend, edge_weights=weights)
+    return replace(made, said=replace(made.said, blend=blend), trials=(*weighed, *made.trials))
+
+
+def _inputs(scaled: Graph, labels: np.ndarray, seed: int) -> Inputs:
+    scaled, everyone = with_columns_of_others(scaled), np.arange(scaled.num_nodes)
+    return Inputs(scaled, Basis.of(scaled, seed), everyone, len(everyone), labels)
+
+
+def choose_weights(
+    scaled: Graph,
+    labels: np.ndarray,
+    worlds: Worlds,
+    score: Scoring,
+    seed: int = 0,
+    begin: Begin | None = None,
+) -> tuple[Weights, list[Tried]]:
+    """What to make of the weights of edges, by trees and a second stage; and what was tried.
+
+    A part of a larger graph keeps them: the shape around its nodes was measured with them.
+    """
+    variants = weight_variants(scaled)
+    if len(variants) == 1 or scaled.has(STRUCTURE_KEY):
+        return variants[0], []
+    expect(begin, len(variants))
+    merits, tried = [], []
+    for weights in variants:
+        if begin is not None:
+            begin(f"weights: {weights.how}", 1)
+        start, x = time.process_time(), _inputs(weights(scaled), labels, seed)
+        found = choose(fit_members(x, worlds, "trees", seed=seed), x, worlds, score)
+        seconds, best = time.process_time() - start, found.tried[0]
+        merits.append(found.merit)
+        tried.append(Tried(f"weights: {weights.how}", best.score, best.loss, seconds))
+    kept = int(np.argmax(merits))
+    notes = ("kept" if i == kept else "not kept" for i in range(len(tried)))
+    return variants[kept], [replace(t, note=note) for t, note in zip(tried, notes, strict=True)]
 
 
 def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> Chosen:
@@ -166,10 +207,35 @@ def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> 
     for hears, _ in ranked[:2]:
         for lam in LAMBDAS[1:]:
             attempt(hears, lam)
-    kept = max(found, key=lambda key: found[key][0])
+    ranked = sorted(found, key=lambda key: -found[key][0])
+    kept = ranked[0]
+    merged = next((key for key in ranked if _hears_merged(key[0])), None)
+    if score is None and merged is not None and _hears_directions(kept[0], x.graph):
+        pair = (found[key][1].honest for key in (kept, merged))
+        kept = kept if clearly_better(*pair, worlds) else merged
+    ranked.sort(key=lambda key: key != kept)  # what is kept is listed first
     merit, second, _ = found[kept]
-    tried = tuple(one for _, _, one in sorted(found.values(), key=lambda entry: -entry[0]))
-    return Chosen(members, kept[0], second, tried, merit)
+    return Chosen(members, kept[0], second, tuple(found[key][2] for key in ranked), merit)
+
+
+def _hears_merged(hears: tuple[Hearing, ...]) -> bool:
+    return any(one.relation == EDGES for one in hears)
+
+
+def _hears_directions(hears: tuple[Hearing, ...], graph: Graph) -> bool:
+    one_way = (kind for kind in graph.edge_types if kind.directed)
+    names = {relation.name for kind in one_way for relation in kind.relations()}
+    return any(one.relation in names for one in hears)
+
+
+def clearly_better(honest: np.ndarray, other: np.ndarray, worlds: Worlds) -> bool:
+    """Whether honest logits [N + V, c] have a smaller loss than others, by more than a standard
+    error of the difference, node by node."""
+    y, share = worlds.labels[worlds.judged], worlds.shares()
+    losses = (-log_softmax(R, axis=1)[np.arange(len(y)), y] for R in (other, honest))
+    gain = np.subtract(*losses)
+    mean = float((share * gain).sum())
+    return mean > float(np.sqrt((share**2 * (gain - mean) ** 2).sum()))
 
 
 def _blended(chosen: Chosen, x: Inputs, worlds: Worlds, score: Scoring, guessed: int) -> Blended:

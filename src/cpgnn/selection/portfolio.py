@@ -5,12 +5,14 @@
     words     boosted trees on a sparse X itself
     mlp       a small network on the node's own columns
     smoothed  small networks on Ã² X (`sgc`) and on X smoothed by personalised PageRank (`ppr`)
-    link      a small network on the node's row of D^-½ A
+    link      a small network on the node's row of D^-½ A, A as in `relations.derived.near`
     together  own network and H̄ trained end to end in log-odds, γ = ½, edges and two hops
 
 Where there are no features, `trees` read the shape of the graph and 16 principal coordinates of Ã,
 `link` is as above, and
 
+    ties      a network like `link` on rows of all edges, where there are other kinds of nodes: who
+              has the same director tells more than that somebody has
     spread    known labels, spread by personalised PageRank (nothing is fitted)
 
 What is affordable is decided by sizes, never by the clock: the same input gives the same model.
@@ -143,7 +145,10 @@ def affordable(
     usual = Descent(seed=seed)
     made: dict[str, Callable[[], Made]] = {"trees": partial(trees, "trees", "columns")}
     if x.graph.num_nodes <= MAX_LINK_NODES:
-        made["link"] = partial(network, "link", "rows", Descent(weight_decay=2e-3, seed=seed))
+        listed = Descent(weight_decay=2e-3, seed=seed)
+        made["link"] = partial(network, "link", "rows", listed)
+        if x.graph.features is None and x.A is not x.graph.adjacency:
+            made["ties"] = partial(network, "ties", "all_rows", listed)
     if x.graph.features is None:
         made["spread"] = partial(_spread, x, worlds)
         return made

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cpgnn.relations.edge_weights import RAW, Weights
 from cpgnn.spark.tables import Tables, kept, proper_rows
 
 HUB_SHARE = 0.25
@@ -36,10 +37,12 @@ class Adjacency:
     partitions: int
 
     @classmethod
-    def of(cls, tables: Tables) -> Adjacency:
+    def of(cls, tables: Tables, weights: Weights = RAW) -> Adjacency:
         """Both directions of all edges, whatever their type and direction."""
-        rows = F.col("rows").alias("count")
-        return cls.laid_out(both_ways(tables.edges), tables.ends.select("id", rows), merge=True)
+        counts = tables.ends.select("id", F.col("rows").alias("count"))
+        if weights == RAW:
+            return cls.laid_out(both_ways(tables.edges), counts, merge=True)
+        return cls.laid_out(weighed(merged(both_ways(tables.edges)), weights), counts)
 
     @classmethod
     def laid_out(
@@ -134,6 +137,15 @@ def merged(rows: DataFrame) -> DataFrame:
         return rows.dropDuplicates(["source", "target"])
     total = F.sum("weight").cast("float").alias("weight")
     return rows.groupBy("source", "target").agg(total)
+
+
+def weighed(rows: DataFrame, weights: Weights) -> DataFrame:
+    """`relations.edge_weights.Weights` of merged rows."""
+    if "weight" not in rows.columns or weights.how == "raw":
+        return rows
+    if weights.how == "none":
+        return rows.drop("weight")
+    return rows.withColumn("weight", F.log1p(F.col("weight") / weights.unit).cast("float"))
 
 
 def _placed(rows: DataFrame, partitions: int, by: str, merge: bool) -> DataFrame:

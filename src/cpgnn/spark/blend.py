@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.blend.blend import Blend, Hearing
-from cpgnn.priors.inputs import HALF
+from cpgnn.priors.inputs import HALF, ROWS
 from cpgnn.priors.members import NetworkPrior, TogetherPrior
 from cpgnn.spark.own import SMOOTHED, FromColumns, FromFeatures, Plan, column_names, light, part
 from cpgnn.spark.propagation import beliefs
@@ -62,7 +62,9 @@ class Distributed:
         fit = _fit_nodes(classifier, nodes)
         if relations is None:
             known = fit.where(F.col("y") >= 0)
-            relations = Relations(tables, predicted_nodes(tables, nodes, known))
+            assert isinstance(classifier.model_, Blend)
+            asked = predicted_nodes(tables, nodes, known)
+            relations = Relations(tables, asked, classifier.model_.edge_weights)
         return cls(classifier, tables, relations, fit, nodes, work)
 
     @property
@@ -194,29 +196,33 @@ class Distributed:
 
     def _hops(self, base: DataFrame) -> Iterable[DataFrame]:
         """Means over one and two hops of what trees read; what LINK hears of the nodes it knows."""
+        ties = self._listed("all_rows")
+        if ties:
+            every = self.relations.adjacency
+            sums = every.times(base.select("id", *ties)).join(every.degrees(), "id")
+            yield self.work.keep("all-kinds", sums.select("id", *_rooted(ties)))
         A, plan, degrees = self.relations.near, self.plan, self.relations.degrees
-        link = [
-            (part("w", m, len(p.network.b)), part("s", m, len(p.network.b)))
-            for m, p in plan.having("rows")
-            if isinstance(p, NetworkPrior)
-        ]
-        z = plan.table
+        z, link = plan.table, self._listed("rows")
         if not z and not link:
             return
-        values = [*z, *(name for names, _ in link for name in names)]
-        sums = A.times(base.select("id", *values)).join(degrees, "id")
+        sums = A.times(base.select("id", *z, *link)).join(degrees, "id")
         means = [(F.col(name) / F.col("degree")).alias(f"n{name}") for name in z]
-        rooted = [
-            (F.col(a) * F.pow("degree", F.lit(-HALF))).alias(b)
-            for names, outs in link
-            for a, b in zip(names, outs, strict=True)
-        ]
+        rooted = _rooted(link)
         first = self.work.keep("one-hop", sums.select("id", *means, *rooted))
         yield first
         if z:
             again = A.times(first.select("id", *(f"n{name}" for name in z))).join(degrees, "id")
             means = [(F.col(f"n{name}") / F.col("degree")).alias(f"nn{name}") for name in z]
             yield self.work.keep("two-hops", again.select("id", *means))
+
+    def _listed(self, reads: str) -> list[str]:
+        """The columns of `fit` that hold first weights of networks on such rows."""
+        return [
+            name
+            for m, prior in self.plan.having(reads)
+            if isinstance(prior, NetworkPrior)
+            for name in part("w", m, len(prior.network.b))
+        ]
 
     def _smoothed(self, base: DataFrame) -> Iterable[DataFrame]:
         """Ã^k of columns, or personalised PageRank of them; Ã = D̃^-½ (A + I) D̃^-½."""
@@ -270,7 +276,7 @@ def _fit_nodes(classifier: CPGNNClassifier, nodes: DataFrame) -> DataFrame:
     else:
         at, names = _comparable(ids, whole)
     columns: dict[str, np.ndarray] = {"id": names, "y": blend.labels[at].astype(np.int32)}
-    for m, prior in Plan.of(blend, classifier.n_features_in_).having("rows"):
+    for m, prior in Plan.of(blend, classifier.n_features_in_).having(*ROWS):
         assert isinstance(prior, NetworkPrior)
         W = prior.network.W[at].astype(np.float64)
         columns |= dict(zip(part("w", m, W.shape[1]), W.T.copy(), strict=True))
@@ -298,6 +304,12 @@ def _same_numbers(nodes: DataFrame, n: int) -> bool:
     number = F.expr("try_cast(id AS bigint)")
     found = nodes.agg(F.count(F.lit(1)), F.count(number), F.min(number), F.max(number)).first()
     return found is not None and tuple(found) == (n, n, 0, n - 1)
+
+
+def _rooted(columns: list[str]) -> list[Column]:
+    """Sums of w… divided by the root of the degree, as s…"""
+    scale = F.pow("degree", F.lit(-HALF))
+    return [(F.col(name) * scale).alias(f"s{name[1:]}") for name in columns]
 
 
 def _renamed(old: list[str], new: list[str]) -> list[Column]:

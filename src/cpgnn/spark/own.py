@@ -17,7 +17,7 @@ from scipy.special import log_softmax
 from cpgnn.blend.blend import Blend
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.priors.columns import STRUCTURE, log_shares
-from cpgnn.priors.inputs import NARROW, SMOOTH_SCALE, TREE_COLUMNS, Basis, Inputs
+from cpgnn.priors.inputs import NARROW, ROWS, SMOOTH_SCALE, TREE_COLUMNS, Basis, Inputs
 from cpgnn.priors.members import (
     EstimatorPrior,
     NetworkPrior,
@@ -198,7 +198,7 @@ class FromColumns:
             return np.asarray(log_softmax(logits, axis=1), dtype=np.float32)
         network = cast(NetworkPrior, prior).network
         width = len(network.W)
-        hidden = kind == "rows" or self.plan.projected(prior) < self.plan.coordinates
+        hidden = kind in ROWS or self.plan.projected(prior) < self.plan.coordinates
         if hidden:  # the first product was made before the sum over neighbours
             width = len(network.b)
             network = replace(network, W=np.eye(width, dtype=np.float32))
@@ -207,7 +207,7 @@ class FromColumns:
 
 def light(prior: Prior) -> Prior:
     """The prior without weights for every node of the fit: those went through a table."""
-    if isinstance(prior, NetworkPrior) and prior.reads == "rows":
+    if isinstance(prior, NetworkPrior) and prior.reads in ROWS:
         none = prior.network.W[:0]
         return replace(prior, network=replace(prior.network, W=none))
     return prior

@@ -19,8 +19,9 @@ from cpgnn.errors import must_be, wrong_value
 from cpgnn.io.node_kinds import OTHER
 from cpgnn.relations.derived import SHARED
 from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, which_directed
+from cpgnn.relations.edge_weights import RAW, Weights
 from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS
-from cpgnn.spark.adjacency import Adjacency, both_ways, merged
+from cpgnn.spark.adjacency import Adjacency, both_ways, merged, weighed
 from cpgnn.spark.propagation import product
 from cpgnn.spark.tables import Tables, kept, proper_rows
 
@@ -43,9 +44,10 @@ class TypeRows:
 class Relations:
     """The relations of a graph by name, each made when it is asked for."""
 
-    def __init__(self, tables: Tables, predicted: DataFrame | None) -> None:
-        """predicted: id of the nodes whose class is asked for; None: all of them."""
-        self.tables, self.predicted = tables, predicted
+    def __init__(self, tables: Tables, predicted: DataFrame | None, weights: Weights = RAW) -> None:
+        """predicted: id of the nodes whose class is asked for; None: all of them. weights: what the
+        model makes of those of the edges."""
+        self.tables, self.predicted, self.weights = tables, predicted, weights
 
     @cached_property
     def types(self) -> list[TypeRows]:
@@ -67,14 +69,15 @@ class Relations:
             if one_way:
                 M = merged(rows.where(proper_rows(rows)))
                 one_way = M.join(_turned(M), M.columns, "left_anti").first() is not None
-            made.append(TypeRows(name, M if one_way else merged(both_ways(rows)), one_way))
+            M = weighed(M if one_way else merged(both_ways(rows)), self.weights)
+            made.append(TypeRows(name, M, one_way))
         plain = "type" not in edges.columns and not made[0].directed
         return [] if plain else made
 
     @cached_property
     def adjacency(self) -> Adjacency:
         """All edges, whatever their type and direction."""
-        return Adjacency.of(self.tables)
+        return Adjacency.of(self.tables, self.weights)
 
     @cached_property
     def near(self) -> Adjacency:
