@@ -76,15 +76,17 @@ def directed(name: str) -> None:
 
 def generated(seed: int) -> None:
     """Relations apart and merged; the matrices found and their 90 % intervals against the truth."""
-    like, unlike = uniform_compatibility(3, 0.8), uniform_compatibility(3, 0.1)
-    circle = moved(like, 1, directed=True)
-    cases = {
-        "direction": {"pays": Drawn(circle, 4, directed=True)},
-        "types": {"shares": Drawn(like, 3), "pays": Drawn(unlike, 3)},
-        "both": {"pays": Drawn(circle, 3, directed=True), "shares": Drawn(like, 3)},
-        "the same": {"shares": Drawn(like, 3), "likes": Drawn(like, 3)},
-    }
-    for case, types in cases.items():
+    cases = []
+    for h in (0.8, 0.65):
+        like, unlike = uniform_compatibility(3, h), uniform_compatibility(3, 0.1)
+        circle = moved(like, 1, directed=True)
+        cases += [
+            (f"direction, {h}", {"pays": Drawn(circle, 4, directed=True)}),
+            (f"types, {h}", {"shares": Drawn(like, 3), "pays": Drawn(unlike, 3)}),
+            (f"both, {h}", {"pays": Drawn(circle, 3, directed=True), "shares": Drawn(like, 3)}),
+            (f"the same, {h}", {"shares": Drawn(like, 3), "likes": Drawn(like, 3)}),
+        ]
+    for case, types in cases:
         graph = generate_typed_graph([3334, 3333, 3333], types, seed=seed)
         split = stratified_split(graph.labels, validation=0.1, test=0.8, seed=seed)
         plain = {"labels": graph.labels, "class_names": graph.class_names}

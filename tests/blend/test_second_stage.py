@@ -7,9 +7,17 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
-from cpgnn.blend.second_stage import Taught, fit_second_stage, fit_stage, heard
+from cpgnn.blend.second_stage import (
+    Taught,
+    fit_second_stage,
+    fit_stage,
+    heard,
+    in_every_world,
+)
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.relations.relation import edges
+
+ORDERS = [0, 1, 2], [2, 0, 1]
 
 
 @pytest.fixture
@@ -69,3 +77,29 @@ def test_a_graph_that_decides_is_heard():
     H = second.stages[-1].H_bar[0]
     assert H[0, 1] > H[0, 0]
     assert H[1, 0] > H[1, 1]
+
+
+def test_several_relations_in_dense_algebra_and_in_any_order():
+    """Logits of the last round: Σ_r P_r (B − 1/c) H̄_r by dense products; the order of relations
+    changes nothing."""
+    rng = np.random.default_rng(3)
+    n, c = 60, 3
+    y = rng.integers(0, c, n)
+    matrices = [(rng.random((n, n)) < 0.1).astype(np.float32) for _ in range(3)]
+    P = [edges(sp.csr_array(A)).propagator(0.5) for A in matrices]
+    worlds = Worlds.of(y, c, np.arange(40), np.arange(40, 50))
+    logs = [log_softmax(rng.normal(size=(6, n, c)).astype(np.float32), axis=2)]
+    one, other = (fit_second_stage(logs, [P[r] for r in order], worlds) for order in ORDERS)
+    np.testing.assert_allclose(one.honest, other.honest, atol=1e-3)
+    np.testing.assert_allclose(one.stages[-1].H_bar[ORDERS[1]], other.stages[-1].H_bar, atol=1e-3)
+    made = in_every_world(one, logs, P, worlds)[-1]
+    logits = one.w_0[0] * logs[0][-1]
+    for stage in one.stages:
+        B = np.exp(log_softmax(logits, axis=1))
+        B[:40] = np.eye(c)[y[:40]]
+        logits = stage.w[0] * logs[0][-1] + stage.b
+        for A, H_bar in zip(matrices, stage.H_bar, strict=True):
+            degree = A.sum(axis=1, keepdims=True)
+            dense = np.divide(A, np.sqrt(degree), out=np.zeros_like(A), where=degree > 0)
+            logits = logits + dense @ (B - 1 / c) @ H_bar
+    np.testing.assert_allclose(made, logits, atol=1e-4)

@@ -83,6 +83,16 @@ BAD = {
         "",
         r"edges\.csv, line 3: .*Got 60 empty cells in 120 rows.*--relation-column ''",
     ),
+    "types all empty": (
+        lambda edges: edges.assign(type="").to_csv("edges.csv", index=False),
+        "",
+        r"edges\.csv, line 2: .*Got 120 empty cells in 120 rows.*--relation-column ''",
+    ),
+    "directed types without types": (
+        lambda edges: edges[["source", "target"]].to_csv("edges.csv", index=False),
+        "--directed-types pays",
+        r"'--directed-types' must name types of edges: edges\. Got 'pays'",
+    ),
     "both ways": (
         both_ways,
         "",
