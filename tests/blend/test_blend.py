@@ -316,7 +316,7 @@ def test_an_estimator_of_a_stranger():
         "predict_proba": (io.dumps(RidgeClassifier().fit(X, y)), 2, 3),
         "classes_": (io.dumps([1]), 2, 3),
         "sklearn.svm": (io.dumps(SVC().fit(X, y)), 2, 3),
-        "packed": (io.dumps(LogisticRegression().fit(X, y), compression=8), 2, 3),
+        "compressed": (io.dumps(LogisticRegression().fit(X, y), compression=8), 2, 3),
         "zip": (b"no archive", 2, 3),
     }
     for words, (data, width, c) in strangers.items():

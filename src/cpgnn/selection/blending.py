@@ -211,8 +211,8 @@ def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> 
     kept = ranked[0]
     merged = next((key for key in ranked if _hears_merged(key[0])), None)
     if score is None and merged is not None and _hears_directions(kept[0], x.graph):
-        pair = (found[key][1].honest for key in (kept, merged))
-        kept = kept if clearly_better(*pair, worlds) else merged
+        directed, plain = found[kept][1].honest, found[merged][1].honest
+        kept = kept if clearly_better(directed, plain, worlds) else merged
     ranked.sort(key=lambda key: key != kept)  # what is kept is listed first
     merit, second, _ = found[kept]
     return Chosen(members, kept[0], second, tuple(found[key][2] for key in ranked), merit)
