@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from cpgnn.classifier import CPGNNClassifier
-from cpgnn.engine.arrays import pattern
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.graph import Graph
+from cpgnn.relations.edge_weights import RAW
 from cpgnn.selection.blending import clearly_better
 from cpgnn.splits import stratified_split
 from cpgnn.synthetic.generate import mixhop_compatibility, uniform_compatibility
@@ -95,10 +95,17 @@ def test_amounts_that_mean_nothing_are_left_out(tmp_path):
     tried = tried.assign(how=tried["candidate"].str.removeprefix("weights: ")).set_index("how")
     assert list(tried.index) == ["raw", "log", "none"]
     weights = model.model_.edge_weights
-    assert tried["loss"].idxmin() == weights.how == "none"
-    assert tried["note"].tolist() == ["not kept", "not kept", "kept"]
-    plain = replace(later, adjacency=pattern(later.adjacency))
-    np.testing.assert_array_equal(model.predict_proba(later), model.predict_proba(plain))
+    assert tried["loss"].idxmin() == weights.how != "raw"
+    assert tried["note"].tolist() == [
+        "kept" if how == weights.how else "not kept" for how in tried.index
+    ]
+    changed, nobody = weights(later), np.full(later.num_nodes, -1)
+    assert changed.adjacency.data.max() < 50 < later.adjacency.data.max()
+    as_given = replace(model.model_, edge_weights=RAW)
+    np.testing.assert_array_equal(
+        model.model_.said(model.model_.inputs(later, nobody)).logits,
+        as_given.said(as_given.inputs(changed, nobody)).logits,
+    )
     model.save(tmp_path / "model")
     again = CPGNNClassifier.load(tmp_path / "model")
     assert again.model_.edge_weights == weights
