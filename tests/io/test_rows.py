@@ -206,6 +206,25 @@ def test_a_view_without_end(tmp_path, monkeypatch, view):
         read_graph(tmp_path / "s.db")
 
 
+def test_a_row_with_a_number_beyond_excel(tmp_path, monkeypatch):
+    """Up to which openpyxl would hand out blank rows, for hours."""
+    monkeypatch.setattr(workbooks, "MOST_ROWS", 1000)
+    book = openpyxl.Workbook()
+    for row in ("source", "target"), ("a", "b"), ("b", "c"):
+        book.active.append(row)
+    book.save(tmp_path / "good.xlsx")
+    sheet = "xl/worksheets/sheet1.xml"
+    with zipfile.ZipFile(tmp_path / "good.xlsx") as good:
+        parts = {name: good.read(name) for name in good.namelist()}
+    for number in (b"999999999", b"9" * 400):
+        with zipfile.ZipFile(tmp_path / "e.xlsx", "w") as bad:
+            for name, part in parts.items():
+                changed = part.replace(b'r="3"', b'r="' + number + b'"') if name == sheet else part
+                bad.writestr(name, changed)
+        with pytest.raises(InputError, match=r"e\.xlsx: A sheet must have at most 1,000 rows"):
+            read_graph(tmp_path / "e.xlsx")
+
+
 def test_an_address_with_a_driver_makes_no_file(tmp_path):
     with pytest.raises(InputError, match="No such file"):
         read_graph(f"sqlite+pysqlite:///{tmp_path}/new.db?table=e")

@@ -21,6 +21,8 @@ file may need."""
 SMALL, RATIO = 1 << 26, 100
 """What is larger when unpacked must not be so much larger than the file: sheets pack to a tenth."""
 
+MOST_ROWS = 1 << 20
+
 
 @contextmanager
 def open_sheet(place: Address) -> Iterator[tuple[Numbered, tuple[str, ...]]]:
@@ -45,13 +47,21 @@ def open_sheet(place: Address) -> Iterator[tuple[Numbered, tuple[str, ...]]]:
             name, told = choose(place, "sheet", names, first=True)
             sheet = book[name]
             sheet.reset_dimensions()  # what a file says about its size may be wrong
-            yield enumerate(sheet.iter_rows(values_only=True), start=1), told
+            yield _numbered(place, sheet.iter_rows(values_only=True)), told
         finally:
             book.close()
     except (InputError, MemoryError):
         raise
     except Exception as error:  # of any kind: openpyxl leaves it to the parsers underneath
         raise wrong(place, "A workbook", "be whole", f"'{first_line(error)}'") from None
+
+
+def _numbered(place: Address, rows: Iterator[Sequence[object]]) -> Numbered:
+    """The rows with their numbers; a file may claim any number, and openpyxl counts up to it."""
+    for number, row in enumerate(rows, start=1):
+        if number > MOST_ROWS:
+            raise wrong(place, "A sheet", f"have at most {MOST_ROWS:,} rows, as in Excel", "more")
+        yield number, row
 
 
 def _check_size(place: Address) -> None:
