@@ -7,8 +7,15 @@ import json
 import numpy as np
 import pytest
 
+from cpgnn import CPGNNClassifier
 from cpgnn.evaluation import cross_validation
-from cpgnn.evaluation.cross_validation import FOLDS, REPEATS, cross_validated
+from cpgnn.evaluation.cross_validation import (
+    FOLDS,
+    REPEATS,
+    affordable,
+    cross_validated,
+    expected_seconds,
+)
 from cpgnn.io import LoadedGraph
 from cpgnn.run.folder import fit_run, load_run
 from hostile import hostile_graph, quick_classifier
@@ -29,7 +36,7 @@ def test_nodes_are_held_out_once_a_repeat_and_keep_their_places():
         P[split.train] = np.nan
         return P, -P
 
-    found = cross_validated(LABELS, predict, seconds=60)
+    found = cross_validated(LABELS, predict)
     assert found.probabilities.shape == (REPEATS, 40, 2)
     np.testing.assert_array_equal(found.nodes, np.flatnonzero(LABELS >= 0))
     np.testing.assert_array_equal(found.probabilities[:, :, 0], np.tile(found.nodes, (REPEATS, 1)))
@@ -43,29 +50,48 @@ def test_nodes_are_held_out_once_a_repeat_and_keep_their_places():
 
 def test_a_class_of_two_makes_two_folds():
     labels = np.repeat([0, 1], [10, 2])
-    found = cross_validated(labels, lambda split: (np.zeros((12, 2)), None), seconds=60)
+    found = cross_validated(labels, lambda split: (np.zeros((12, 2)), None))
     assert found.folds == 2
     assert found.without_graph is None
 
 
-def test_what_takes_too_long_is_left_out(monkeypatch):
-    clock = iter(range(1000))
-    monkeypatch.setattr(cross_validation, "perf_counter", lambda: float(next(clock)))
-    calls = []
+def test_how_often_follows_from_the_size_never_from_the_clock(monkeypatch):
+    monkeypatch.setattr(cross_validation, "SECONDS", 60.0)
+    monkeypatch.setattr(cross_validation, "LONGEST", 600.0)
+    assert affordable(0.1, 0.25) == (REPEATS, False)
+    assert affordable(5.0, 0.25) == (2, False)  # 5 folds of 5 seconds, twice
+    assert affordable(13.0, 0.25) == (1, True)  # 65 seconds: once, a quarter as long
+    assert affordable(13.0, 1.0) == (1, False)  # nothing to shorten
+    assert affordable(121.0, 1.0) == (0, False)
+    assert affordable(481.0, 0.25) == (0, True)
+    assert cross_validated(LABELS, pytest.fail, repeats=0) is None
 
-    def predict(split):
-        calls.append(split)
-        return np.zeros((60, 2)), None
 
-    # the clock moves a second at every look: one fold takes a second, five take five
-    assert cross_validated(LABELS, predict, seconds=4.0) is None
-    assert len(calls) == 1
-    found = cross_validated(LABELS, predict, seconds=5.0)
-    assert 1 <= len(found.probabilities) < REPEATS
-    assert cross_validated(LABELS, predict, seconds=0.0) is None
-    calls.clear()
-    assert cross_validated(LABELS, predict, expected=15.0, seconds=60.0) is None
-    assert not calls, "a fit that took a quarter of the budget is not begun again"
+def test_larger_graphs_are_expected_to_take_longer():
+    small, large = planted(n=60, num_features=5), planted(n=600, num_features=5)
+    assert expected_seconds(small) < expected_seconds(large) < 2
+    assert expected_seconds(small, epochs=10) < expected_seconds(large, epochs=10)
+    assert expected_seconds(large, 200) == pytest.approx(2 * expected_seconds(large, 100))
+
+
+def test_a_fit_too_long_to_repeat_is_repeated_briefly(tmp_path, monkeypatch):
+    """Forty labels in a graph of 3,000 nodes were judged by eight of them."""
+    monkeypatch.setattr(cross_validation, "LONGEST", 600.0)
+    budgets = []
+    fit = CPGNNClassifier.fit
+
+    def counted(self, *given, **rest):
+        budgets.append((self.budget, rest["split"].test.tolist()))
+        return fit(self, *given, **rest)
+
+    monkeypatch.setattr(CPGNNClassifier, "fit", counted)
+    run = fit_run(LoadedGraph(planted(n=60), None), CPGNNClassifier("trees"), tmp_path / "run")
+    assert run.evaluation.accuracy.n == 60
+    how = "labelled nodes, each held out in turn (5-fold cross-validation, models trained briefly)"
+    assert run.evaluation.measured_on == how
+    assert budgets[0][0] == "normal"
+    folds = {tuple(test) for budget, test in budgets if budget == "fast"}
+    assert len(folds) == FOLDS and sorted(sum(folds, ())) == list(range(60))
 
 
 def test_a_run_with_few_labels_says_how_it_was_measured(tmp_path, monkeypatch):
@@ -105,9 +131,9 @@ def test_the_only_label_of_a_class_is_always_trained_on():
         seen.append(split)
         return np.full((len(labels), 3), 1 / 3), None
 
-    made = cross_validated(labels, predict, seconds=60)
+    made = cross_validated(labels, predict)
     assert made is not None
     assert 12 not in made.nodes
     assert all(12 in split.train for split in seen)
     np.testing.assert_array_equal(made.nodes, np.arange(12))
-    assert cross_validated(np.array([0, 0, 0, 1]), predict, seconds=60) is None  # one class to test
+    assert cross_validated(np.array([0, 0, 0, 1]), predict) is None  # one class to test

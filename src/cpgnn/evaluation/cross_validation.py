@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from cpgnn.engine.arrays import labels_of
+from cpgnn.engine.arrays import labels_of, num_stored
+from cpgnn.graph import Graph
 from cpgnn.splits import Split, stratified_split
 
 FEW = 50
 """With fewer test nodes than this, the scores come from here."""
 FOLDS, REPEATS = 5, 5
-SECONDS = 60.0
-"""What it may take: repeats that would take longer are left out, and all of it if one would."""
+SECONDS, LONGEST = 60.0, 600.0
+"""What it should take and what it may take, by the size of the graph (`expected_seconds`), never by
+the clock: the same run is repeated as often on a busy machine."""
 
 Predict = Callable[[Split], tuple[np.ndarray, np.ndarray | None]]
 """Trains on a split: probabilities [n, c] of a model, and of one without the graph if there is."""
@@ -37,11 +38,35 @@ class CrossValidated:
     without_graph: np.ndarray | None
     """[r, t, c]"""
     folds: int
+    brief: bool = False
+    """Whether models trained more briefly than the one they stand for."""
 
     def __str__(self) -> str:
         repeats = len(self.probabilities)
         again = f", repeated {repeats} times" if repeats > 1 else ""
+        again += ", models trained briefly" if self.brief else ""
         return f"labelled nodes, each held out in turn ({self.folds}-fold cross-validation{again})"
+
+
+def expected_seconds(graph: Graph, epochs: int = 0) -> float:
+    """Roughly what one fit and its comparison without the graph take on one core.
+
+    Of a blend; or of one of the paper's models that is trained for so many epochs.
+    """
+    E, X, F = graph.num_edges, num_stored(graph.features), graph.num_features or 0
+    if epochs:
+        return epochs * (1e-3 + 2e-8 * X + 2e-7 * E)
+    return 0.4 + 4e-5 * X + 1e-4 * E + 1e-3 * F
+
+
+def affordable(seconds: float, share: float) -> tuple[int, bool]:
+    """How often all folds of such a fit are repeated, and whether briefly: a fit that is too long
+    to be repeated once is repeated at this `share` of its length, if that is short enough.
+    """
+    whole = int(min(REPEATS, SECONDS // (FOLDS * seconds)))
+    if whole:
+        return whole, False
+    return int(FOLDS * seconds * share <= LONGEST), share < 1
 
 
 def cross_validated(
@@ -50,42 +75,34 @@ def cross_validated(
     *,
     validation: float = 0.2,
     seed: int = 0,
-    expected: float = 0.0,
-    seconds: float | None = None,
+    repeats: int = REPEATS,
+    brief: bool = False,
 ) -> CrossValidated | None:
-    """Repeated stratified cross-validation over the labelled nodes; None if it takes too long.
+    """Repeated stratified cross-validation over the labelled nodes; None if none can be held out.
 
     labels [n], -1 = unknown. The only label of a class is trained on every time and never held
-    out. Of the labels outside a fold, the share `validation` chooses the epoch. One training is
-    `expected` to take so many seconds; all of them may take `seconds` (`SECONDS` if None).
+    out. Of the labels outside a fold, the share `validation` chooses the epoch.
     """
-    seconds = SECONDS if seconds is None else seconds
     sizes = np.bincount(labels[labels >= 0])
     several = np.flatnonzero(sizes > 1)
     nodes = np.flatnonzero(np.isin(labels, several))
     alone = np.flatnonzero((labels >= 0) & ~np.isin(labels, several))
-    y, start = labels[nodes], perf_counter()
     folds = min(FOLDS, int(sizes[several].min(initial=FOLDS)))
-    if seconds <= 0 or len(several) < 2 or expected * folds > seconds:
+    if not repeats or len(several) < 2:
         return None
-    repeats: list[tuple[np.ndarray, np.ndarray | None]] = []
-    for repeat in range(REPEATS):
-        if repeat and (perf_counter() - start) * (repeat + 1) / repeat > seconds:
-            break
+    found: list[tuple[np.ndarray, np.ndarray | None]] = []
+    for repeat in range(repeats):
         parts = []
         dealt = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
-        for others, fold in dealt.split(nodes, y):
+        for others, fold in dealt.split(nodes, labels[nodes]):
             known = labels_of(labels, np.concatenate([nodes[others], alone]))
             drawn = stratified_split(known, validation=validation, seed=seed + repeat)
             P, blind = predict(Split(drawn.train, drawn.val, nodes[fold]))
             parts.append((fold, P[nodes[fold]], None if blind is None else blind[nodes[fold]]))
-            if len(parts) == 1 and not repeat and (perf_counter() - start) * folds > seconds:
-                return None
         order = np.argsort(np.concatenate([fold for fold, _, _ in parts]))
         ours = np.concatenate([P for _, P, _ in parts])[order]
         blinds = [blind for _, _, blind in parts if blind is not None]
-        repeats.append((ours, np.concatenate(blinds)[order] if blinds else None))
-    without = [blind for _, blind in repeats if blind is not None]
-    return CrossValidated(
-        nodes, np.stack([P for P, _ in repeats]), np.stack(without) if without else None, folds
-    )
+        found.append((ours, np.concatenate(blinds)[order] if blinds else None))
+    without = [blind for _, blind in found if blind is not None]
+    every = np.stack([P for P, _ in found])
+    return CrossValidated(nodes, every, np.stack(without) if without else None, folds, brief)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from time import perf_counter
 from typing import get_args
 
 import numpy as np
@@ -77,14 +76,12 @@ def train_run(
         self_training=classifier.self_training and not refit,
     )
     expect(begin, int(len(split.test) > 0 and graph.features is not None))  # without the graph
-    start = perf_counter()
     fitted = classifier.fit(learned_on, split=split, scaler=scaler, begin=begin)
     if learned_on is not graph:
         fitted.see(graph)
-    took = perf_counter() - start
     wanted = Wanted(target, positive is not None, goal)
     drawn = test > 0 and loaded.split is None and loaded.times is None
-    found = measure(fitted, wanted, drawn=drawn, took=took, begin=begin)
+    found = measure(fitted, wanted, drawn=drawn, begin=begin)
     promise = None if coverage is None else promised(fitted, coverage, coverage_per)
     return Run(
         classifier=refitted(fitted, begin) if refit else fitted,

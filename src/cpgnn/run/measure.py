@@ -12,11 +12,18 @@ from cpgnn.doubt.folds import as_chosen
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.calibration import Calibration
-from cpgnn.evaluation.cross_validation import FEW, CrossValidated, cross_validated
+from cpgnn.evaluation.cross_validation import (
+    FEW,
+    CrossValidated,
+    affordable,
+    cross_validated,
+    expected_seconds,
+)
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, evaluate
 from cpgnn.evaluation.thresholds import Flag, Goal, choose_flag
 from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba, without_edges
 from cpgnn.graph import Graph
+from cpgnn.settings import BUDGETS
 from cpgnn.splits import Split
 
 WITHOUT = "without the graph"
@@ -51,12 +58,11 @@ def measure(
     wanted: Wanted,
     *,
     drawn: bool = False,
-    took: float = 0.0,
     begin: Begin | None = None,
 ) -> Measured:
     """Scores on the test nodes of the split; where it was `drawn` and they are few, all labelled
-    nodes are held out in turn, if the fit, which `took` so many seconds, can be repeated in time.
-    A rare class gets a threshold, as does one with a goal.
+    nodes are held out in turn, by the same fit or, on a large graph, a shorter one. A rare class
+    gets a threshold, as does one with a goal.
     """
     own, split = fitted.prediction(), fitted.split_
     graph, test = own.graph, split.test
@@ -64,7 +70,7 @@ def measure(
     blind, unseen = without_graph(fitted, split, begin) if len(test) else (None, None)
     honest = fitted.out_of_fold()
     theirs = None if blind is None else blind[test]
-    found = _cross_validated(fitted, took, begin) if drawn and len(test) < FEW else None
+    found = _cross_validated(fitted, begin) if drawn and len(test) < FEW else None
     if found is not None:
         nodes, P, theirs = found.nodes, found.probabilities, found.without_graph
         measured_on = str(found)
@@ -137,22 +143,32 @@ def _flag(P: np.ndarray, graph: Graph, split: Split, wanted: Wanted, honest: Hon
     return choose_flag(P[:, target], hit, split, name, wanted.goal or Goal(), seen)
 
 
-def _cross_validated(
-    fitted: CPGNNClassifier, took: float, begin: Begin | None
-) -> CrossValidated | None:
+def _cross_validated(fitted: CPGNNClassifier, begin: Begin | None) -> CrossValidated | None:
     """The whole fit, choice of the model and all, once for each fold."""
-    graph = fitted.graph_
+    graph, budget = fitted.graph_, fitted.budget
+    # Seven candidates are tried where none was named, and the best is trained twice.
+    epochs = len(fitted.history_) * (3 if len(fitted.trials_) > 1 else 1)
+    seconds = expected_seconds(graph, 0 if fitted.evidence_ else epochs)
+    seconds *= BUDGETS[budget] if fitted.evidence_ else 1
+    shorter = BUDGETS["fast"] / BUDGETS[budget] if fitted.evidence_ or not fitted.epochs else 1.0
+    repeats, brief = affordable(seconds, shorter)
 
     def predict(split: Split) -> tuple[np.ndarray, np.ndarray | None]:
         scaler: FeatureScaler = fitted.scaler_
         # One label a class leaves none to choose by: the model that all of them chose is repeated.
         again = clone(fitted) if len(split.val) else as_chosen(fitted)
+        again.set_params(budget="fast" if brief else budget)
         again.fit(graph, split=split, scaler=scaler)
         return again.prediction().probabilities, without_graph(again, split)[0]
 
-    if begin is not None:
+    if begin is not None and repeats:
         expect(begin, 1)
         begin("cross-validation", 1)
     return cross_validated(
-        graph.labels, predict, validation=fitted.validation_share, seed=fitted.seed, expected=took
+        graph.labels,
+        predict,
+        validation=fitted.validation_share,
+        seed=fitted.seed,
+        repeats=repeats,
+        brief=brief,
     )
