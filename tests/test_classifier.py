@@ -311,7 +311,7 @@ def test_senseless_parameters_are_refused_at_fit(options, message, graph):
     [
         (lambda g: g.features, r"The input must be a cpgnn\.Graph\. Got ndarray\. Build one with"),
         (lambda g: g.with_labels(np.zeros(90, dtype=int)), r"at least two classes\. Got \[0\]"),
-        (lambda g: g.with_labels(np.full(90, -1)), r"at least one training node"),
+        (lambda g: g.with_labels(np.full(90, -1)), r"A graph to fit must have labels\. Got none"),
     ],
 )
 def test_senseless_input_is_refused(give, message, graph):

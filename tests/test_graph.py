@@ -509,7 +509,7 @@ REFUSED = {
     ),
     "text feature": (
         lambda: Graph.from_edges([0], [1], features=[["red"], ["blue"]]),
-        "'features' must be numbers in n rows and F columns. Got list. Encode text columns first",
+        "'features' must be numbers in n rows and F columns. Got list. Tables with text",
     ),
     "text column": (
         lambda: Graph.from_pandas(EDGES, features=pd.DataFrame({"f": ["p", "q"]}, list("ab"))),
@@ -521,11 +521,11 @@ REFUSED = {
     ),
     "NetworkX node without features": (
         lambda: Graph.from_networkx(nx.path_graph(2), features="vec"),
-        "Every node must have the attribute 'vec', one vector each. Got 0 without.",
+        "Every node must have the attribute 'vec', one vector each. Got none at node 0.",
     ),
     "missing feature row": (
         lambda: Graph.from_pandas(EDGES, features=pd.DataFrame({"f": [1.0]}, ["a"])),
-        "'features' must have one row for each of the 2 nodes. Got none for 'b'.",
+        "'features' must have one row for each of the 2 nodes. Got none for b.",
     ),
     "number of labels": (
         lambda: Graph.from_edges([0], [1], num_nodes=2, labels=[0]),
@@ -565,7 +565,7 @@ REFUSED = {
     ),
     "labelled twice": (
         lambda: Graph.from_pandas(EDGES, pd.Series([0, 1], index=["a", "a"])),
-        "'labels' must name each node once. Got 'a' twice.",
+        "'labels' must name each node once. Got a twice.",
     ),
     "missing id": (
         lambda: Graph.from_pandas(pd.DataFrame({"u": ["a", None], "v": ["b", "c"]})),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from cpgnn.blend.blend import Said, known_nodes
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
-from cpgnn.engine.inputs import check_device, to_fit, to_graph
+from cpgnn.engine.inputs import check_device, to_graph
 from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
@@ -30,6 +30,7 @@ from cpgnn.evaluation.prediction import (
 )
 from cpgnn.evaluation.sets import PredictsSets
 from cpgnn.graph import Graph
+from cpgnn.io.to_fit import ColumnOptions, to_fit
 from cpgnn.model import CPGNN, Architecture
 from cpgnn.relations.derived import near
 from cpgnn.report.shown import ShownInNotebooks
@@ -156,21 +157,21 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         split: Split | None = None,
         scaler: FeatureScaler | None = None,
         begin: Begin | None = None,
+        **columns: Unpack[ColumnOptions],
     ) -> CPGNNClassifier:
         """Learns from the labels of the graph, or from `y` (one label per node, or a Series indexed
         by node id; -1, None or NaN: unknown). With a `split`, only its training and validation
-        labels are used. Pass a `scaler` if the graph is part of a larger one whose features it was
-        fitted to.
+        labels are used. A `scaler` is one fitted to a larger graph that this one is part of.
 
         `graph` is a `Graph`, a NetworkX graph (node attributes `label` and `x`), a PyG `Data` (its
         masks become the split), a scipy matrix, or a DataFrame of edges with `y` and `features` as
-        tables by node id.
+        tables by node id; then options of `read_graph` such as `weight="amount"` name `columns`.
         """
         self.check_params()
         settings = self._settings()
         fitting = self._fitting(settings, begin)
         share, seed = self.validation_share, self.seed
-        graph, split = to_fit(graph, y, features, split, validation=share, seed=seed)
+        graph, split = to_fit(graph, y, features, split, (share, seed), columns)
         if self.positive is not None:
             if self.positive not in graph.class_names:
                 names = ", ".join(map(str, graph.class_names))
@@ -233,10 +234,9 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         """Raises if a parameter makes no sense, before any data is read."""
         self._settings()
         self._like()
-        if isinstance(self.prior, str):
+        if not callable(self.prior) and not hasattr(self.prior, "predict_proba"):
             check_choice("prior", self.prior, PRIORS)
-        if self.validation is not None:
-            check_share("validation", self.validation)
+        check_share("validation", self.validation_share)
         check_count("seed", self.seed, least=0, most=LARGEST_SEED)
         check_device(self.device)
 

@@ -158,7 +158,10 @@ def as_features(features: Any) -> np.ndarray | sp.csr_array | None:
         got = type(features).__name__
         if isinstance(features, list) and len({np.shape(row) for row in features}) > 1:
             got = "rows of different lengths"
-        must, hint = "be numbers in n rows and F columns", "Encode text columns first."
+        must = "be numbers in n rows and F columns"
+        hint = (
+            "Tables with text, dates or gaps are read by cpgnn.read_graph(edges, labels, features)."
+        )
         raise wrong_value("features", must, got, hint) from None
 
 

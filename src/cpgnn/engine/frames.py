@@ -59,7 +59,7 @@ def keyed(what: str, table: pd.DataFrame) -> tuple[pd.Index, pd.DataFrame]:
     first = str(table.columns[0]).strip().lower() if table.shape[1] else ""
     if first not in ID_NAMES:
         return table.index, table
-    if _tells_ids(table.index):
+    if tells_ids(table.index):
         must = "have its node ids in the first column or in the index"
         got = f"a column {table.columns[0]!r} and an index of {table.index.dtype}"
         raise must_be(what, must, got, "Try .reset_index(drop=True), or .drop(columns=…).")
@@ -74,7 +74,7 @@ def rows_by_node(
     n = len(node_ids)
     rows = ids.get_indexer(node_ids) if ids.is_unique else np.full(n, -1)
     if (rows < 0).any():
-        got = f"none for {node_ids[rows < 0][0]!r}" if ids.is_unique else "an id twice"
+        got = f"none for {node_ids[rows < 0][0]}" if ids.is_unique else "an id twice"
         raise wrong_value("features", f"have one row for each of the {n} nodes", got)
     names = columns.columns.astype(str)
     return columns.to_numpy()[rows], tuple(names) if names.is_unique else None
@@ -86,7 +86,7 @@ def label_series(labels: pd.DataFrame | pd.Series | None) -> pd.Series:
         return pd.Series(dtype=object)
     if isinstance(labels, pd.DataFrame):
         ids, rest = keyed("'labels'", labels)
-        if rest.shape[1] == 2 and not _tells_ids(labels.index):  # id and label under other names
+        if rest.shape[1] == 2 and not tells_ids(labels.index):  # id and label under other names
             ids, rest = pd.Index(labels.iloc[:, 0], tupleize_cols=False), labels.iloc[:, 1:]
         if rest.shape[1] != 1:
             must = "have the columns id, label; or one column and node ids in the index"
@@ -94,7 +94,7 @@ def label_series(labels: pd.DataFrame | pd.Series | None) -> pd.Series:
         labels = pd.Series(rest.iloc[:, 0].to_numpy(), index=ids)
     if not labels.index.is_unique:
         twice = labels.index[labels.index.duplicated()][0]
-        raise wrong_value("labels", "name each node once", f"{twice!r} twice")
+        raise wrong_value("labels", "name each node once", f"{twice} twice")
     return labels
 
 
@@ -150,7 +150,7 @@ def by_node(labels: pd.Series, node_ids: pd.Index) -> Any:
     return values
 
 
-def _tells_ids(index: pd.Index) -> bool:
+def tells_ids(index: pd.Index) -> bool:
     """Whether an index was made on purpose: it has a name, or is not of integers."""
     return index.name is not None or not pd.api.types.is_integer_dtype(index.dtype)
 

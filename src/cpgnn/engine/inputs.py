@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from cpgnn.engine.arrays import labels_of
-from cpgnn.engine.frames import rows_by_node
-from cpgnn.engine.interchange import library, masks
+from cpgnn.engine.interchange import library
 from cpgnn.engine.views import View
 from cpgnn.errors import advise, must_be, wrong_value
 from cpgnn.graph import Graph
-from cpgnn.splits import PARTS, Split, stratified_split
 
 
 def logits_on(model: nn.Module, view: View) -> Tensor:
@@ -65,13 +63,16 @@ def as_graph(given: Any) -> Graph:
     """What was given, if it is a graph; else an error that says how to make one of it."""
     if isinstance(given, Graph):
         return given
-    ways = {"pyg": "from_pyg", "networkx": "from_networkx"}
-    way = ways.get(library(given) or "")
+    ways = {"pyg": "Try Graph.from_pyg.", "networkx": "Try Graph.from_networkx."}
+    hint = ways.get(library(given) or "", "")
     if isinstance(given, pd.DataFrame) or sp.issparse(given):
-        way = "from_pandas" if isinstance(given, pd.DataFrame) else "from_scipy"
-    hint = "Build one with Graph.from_edges, from_pandas, from_scipy, from_networkx or from_pyg."
-    got = type(given).__name__
-    raise must_be("The input", "be a cpgnn.Graph", got, f"Try Graph.{way}." if way else hint)
+        hint = f"Try Graph.from_{'pandas' if isinstance(given, pd.DataFrame) else 'scipy'}."
+    elif isinstance(given, str | PathLike):
+        hint = "Files are read with cpgnn.read_graph(edges, labels, features).graph."
+    hint = hint or (
+        "Build one with Graph.from_edges, from_pandas, from_scipy, from_networkx or from_pyg."
+    )
+    raise must_be("The input", "be a cpgnn.Graph", type(given).__name__, hint)
 
 
 def to_graph(given: Any, *, labels: bool = True) -> Graph:
@@ -86,51 +87,3 @@ def to_graph(given: Any, *, labels: bool = True) -> Graph:
         x = "x" if any("x" in data for _, data in given.nodes(data=True)) else None
         return Graph.from_networkx(given, label="label" if labels else None, features=x)
     return Graph.from_scipy(given) if sp.issparse(given) else as_graph(given)
-
-
-def to_fit(
-    given: Any,
-    y: Any = None,
-    features: Any = None,
-    split: Split | None = None,
-    *,
-    validation: float = 0.2,
-    seed: int = 0,
-) -> tuple[Graph, Split | None]:
-    """The graph that a fit was given, with labels `y` and `features` where these are given too.
-
-    A table of edges goes with tables of labels and features by node id. The masks of a PyG `Data`
-    are the split, unless there is one; without validation nodes, some of `train_mask` become that.
-    """
-    y = pd.Series(y) if isinstance(y, Mapping) else y
-    if isinstance(given, pd.DataFrame):
-        return _from_tables(given, y, features), split
-    graph = to_graph(given, labels=y is None)
-    if isinstance(features, pd.DataFrame):
-        X, names = rows_by_node(features, graph.node_ids)
-        graph = graph.with_features(X, names)
-    elif features is not None:
-        graph = graph.with_features(features)
-    graph = graph if y is None else graph.with_labels(y)
-    found = masks(given) if split is None and library(given) == "pyg" else {}
-    if "train" not in found:
-        return graph, split
-    train, val, test = (_labelled(graph, found.get(p)) for p in PARTS)
-    if len(val) == 0:
-        drawn = stratified_split(labels_of(graph.labels, train), validation=validation, seed=seed)
-        train, val = drawn.train, drawn.val
-    return graph, Split(train, val, test)
-
-
-def _from_tables(edges: pd.DataFrame, y: Any, features: Any) -> Graph:
-    for name, table in (("y", y), ("features", features)):
-        if not isinstance(table, pd.DataFrame | pd.Series | None):
-            must = "be a table with node ids, since the edges are one"
-            raise wrong_value(name, must, type(table).__name__)
-    return Graph.from_pandas(edges, y, features)
-
-
-def _labelled(graph: Graph, nodes: np.ndarray | None) -> np.ndarray:
-    """Those of the nodes that have a label."""
-    nodes = np.empty(0, dtype=np.int64) if nodes is None else nodes
-    return nodes[graph.labels[nodes] >= 0]

@@ -85,7 +85,7 @@ def _attribute(graph: nx.Graph, name: str, holds: str) -> list[Any]:
     lacking = [node for node in graph.nodes if name not in graph.nodes[node]]
     if lacking:
         must = f"have the attribute {name!r}, {holds} each"
-        raise must_be("Every node", must, f"{lacking[0]!r} without")
+        raise must_be("Every node", must, f"none at node {lacking[0]!r}")
     return [graph.nodes[node][name] for node in graph.nodes]
 
 

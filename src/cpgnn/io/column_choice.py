@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from cpgnn.engine.text import did_you_mean, listed
 from cpgnn.errors import InputError, advise, check_choice, wrong_value
@@ -26,8 +26,10 @@ from cpgnn.io.headers import (
     WEIGHT,
     plain,
 )
-from cpgnn.io.readings import Decimal
 from cpgnn.relations.edge_types import Directed
+
+if TYPE_CHECKING:
+    from cpgnn.io.readings import Decimal
 
 Header = tuple[str, ...] | None
 

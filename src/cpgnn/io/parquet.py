@@ -12,6 +12,7 @@ import pyarrow.types as kinds
 
 from cpgnn.engine.memory import memory_limit, too_large
 from cpgnn.engine.text import first_line
+from cpgnn.io.address import Place
 from cpgnn.io.files import about, arrow_source, opened, wrong
 
 SMALL = 1 << 26
@@ -75,7 +76,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def plain_types(
-    path: Path, table: pa.Table, *, ids: Sequence[int], numbers: bool, as_text: Collection[int]
+    path: Place, table: pa.Table, *, ids: Sequence[int], numbers: bool, as_text: Collection[int]
 ) -> pa.Table:
     """Columns `ids` as text; the others as numbers where they are, or all as text."""
     columns = table.columns
@@ -92,7 +93,7 @@ def plain_types(
     return pa.table(columns, names=table.column_names)
 
 
-def _as_ids(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _as_ids(path: Place, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if not (_is_text(kind) or "view" in str(kind) or kinds.is_integer(kind) or kinds.is_null(kind)):
         hint = "Convert the column to integers or text first."
@@ -100,7 +101,7 @@ def _as_ids(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.fill_null(pc.cast(column, pa.string()), "")
 
 
-def _as_text(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _as_text(path: Place, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if kinds.is_floating(column.type):  # integers with gaps, as pandas writes them
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         if pc.all(pc.equal(pc.floor(column), column)).as_py() is not False:

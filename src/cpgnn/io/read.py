@@ -27,6 +27,7 @@ from cpgnn.io.feature_join import join_features
 from cpgnn.io.feature_matrix import Impute, build_matrix
 from cpgnn.io.features import FeatureRows, read_features, spread
 from cpgnn.io.files import StrPath, about
+from cpgnn.io.frames import as_given, frames
 from cpgnn.io.graphml import read_graphml
 from cpgnn.io.ids import check_known, extend
 from cpgnn.io.labels import LabelRows, class_notices, read_labels
@@ -59,9 +60,9 @@ class LoadedGraph:
 
 
 def read_graph(
-    edges: StrPath,
-    labels: StrPath | None = None,
-    features: StrPath | Sequence[StrPath] | None = None,
+    edges: StrPath | pd.DataFrame,
+    labels: StrPath | pd.DataFrame | pd.Series | None = None,
+    features: StrPath | Sequence[StrPath] | pd.DataFrame | None = None,
     *,
     unlabelled: str | None = None,
     strict_ids: bool = False,
@@ -73,7 +74,7 @@ def read_graph(
     known: pd.Index | None = None,
     **columns: Unpack[ColumnOptions],
 ) -> LoadedGraph:
-    """Read a graph from files.
+    """Read a graph from files, or from tables of pandas, which are read by the same rules.
 
     edges: a table (CSV, TSV, space-separated, each also `.gz`; Parquet; an Excel workbook; a table
         of a database: see `cpgnn.io.address`) with source, target[, weight]; a column behind them
@@ -116,6 +117,10 @@ def read_graph(
     sorted, as numbers if all are integers.
     """
     check_choice("impute", impute, (None, "median"))
+    tables = None
+    if isinstance(edges, pd.DataFrame):
+        tables = edges, labels, features = frames(edges, labels, features)
+        columns["header"] = True
     chosen = Columns(**columns)
     if impute and like is not None and like.medians is None:
         hint = "Try like=first.columns.with_medians_of(first.graph.features)."
@@ -220,6 +225,7 @@ def read_graph(
     if split is None:
         notices += rare_classes.single_labels(graph)
     graph = replace(graph, notices=(*notices, *graph.notices), kinds=kinds, mixed=mixed)
+    graph = graph if tables is None else as_given(graph, chosen, *tables)
     times = _times(given, label_rows, at_labels, len(ids), chosen.split_time)
     kept = keep_rows is True or len(given.source) <= keep_rows
     rows = np.stack([given.source, given.target]) if keep_rows and kept else None

@@ -19,6 +19,7 @@ from cpgnn.errors import InputError
 from cpgnn.io.address import Address, Place, locate
 from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import NotUTF8Error, StrPath, all_bytes, arrow_source, opened, western, wrong
+from cpgnn.io.frames import Frame
 from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS, HeaderRule
 from cpgnn.io.parquet import is_parquet, plain_types, read_parquet
 from cpgnn.io.problems import MOST, RowsError
@@ -164,6 +165,8 @@ def read_table(
     """
     path = locate(path)
     wanted = Wanted(ids=ids, numbers=numbers, header=header, names=names, text=text, pick=pick)
+    if isinstance(path, Frame):
+        return _read_frame(path, wanted)
     if isinstance(path, Address):
         return _read_rows(path, wanted)
     if is_parquet(path):
@@ -208,7 +211,15 @@ def _read_rows(place: Address, wanted: Wanted) -> TableFile:
 
 def _read_parquet(path: Path, wanted: Wanted) -> TableFile:
     table = read_parquet(path)
-    found = tuple(table.column_names)
+    return _typed(path, table, tuple(table.column_names), wanted)
+
+
+def _read_frame(frame: Frame, wanted: Wanted) -> TableFile:
+    return _typed(frame, frame.arrow(), frame.header, wanted)
+
+
+def _typed(path: Place, table: pa.Table, found: tuple[str, ...], wanted: Wanted) -> TableFile:
+    """A table whose columns are numbers, text and so on, not all text."""
     kept, called = wanted.kept(path, found, len(found))
     as_text = wanted.text(called) if wanted.text else set()
     table = plain_types(
