@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import re
 import warnings
 
@@ -602,3 +603,15 @@ def test_notices_point_at_the_line_of_the_user():
     with pytest.warns(GraphNotice) as caught:
         Graph.from_scipy(sp.csr_array(np.ones((2, 2))))
     assert caught[0].filename == __file__
+
+
+def test_a_pickled_graph_leaves_out_what_can_be_derived():
+    """Workers of a cross-validation get no tensors, of which torch warns."""
+    graph = Graph.from_edges([0, 1], [1, 2])
+    before = len(pickle.dumps(graph))
+    graph.view()
+    graph.matrix("sym")
+    assert len(pickle.dumps(graph)) == before
+    again = pickle.loads(pickle.dumps(graph))
+    np.testing.assert_array_equal(again.adjacency.toarray(), graph.adjacency.toarray())
+    assert again.view() is again.view()

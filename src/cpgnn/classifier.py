@@ -234,7 +234,8 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         """Raises if a parameter makes no sense, before any data is read."""
         self._settings()
         self._like()
-        if not callable(self.prior) and not hasattr(self.prior, "predict_proba"):
+        own = callable(self.prior) or hasattr(self.prior, "predict_proba")
+        if not own or isinstance(self.prior, type):
             check_choice("prior", self.prior, PRIORS)
         check_share("validation", self.validation_share)
         check_count("seed", self.seed, least=0, most=LARGEST_SEED)
@@ -376,9 +377,8 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
                 raise wrong_value("graph", "be given to a model loaded without its graph", "None")
             return fitted
         graph = to_graph(graph, labels=False)
-        inductive = self.architecture_ is None or self.architecture_.is_inductive(
-            self.n_features_in_
-        )
+        made = self.architecture_
+        inductive = made is None or made.is_inductive(self.n_features_in_)
         if graph is not fitted and not inductive and graph.fingerprint() != self.nodes_:
             raise strangers("the LINK prior" if self.n_features_in_ else "no features", graph)
         return in_order(graph, self.feature_names_in_)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +111,10 @@ class Graph:
             self.kinds.check(self.labels)
         if self.mixed is not None:
             self.mixed.check(n, F)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled, as for the processes of a cross-validation: not what can be derived."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def __repr__(self) -> str:
         return (

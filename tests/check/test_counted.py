@@ -82,3 +82,10 @@ def test_hubs():
     assert (found.count, found.nodes) == (1, ("0",))
     assert found.severity == "note"
     assert "hubs" not in found_in(Graph.from_edges(center[:50], np.arange(1, 51)))
+
+
+def test_kinds_that_are_not_predicted_are_not_counted_as_unlabelled():
+    graph = labelled(5, 5, unknown=4).with_kinds(["account"] * 11 + ["device"] * 3)
+    found = {finding.code: finding for finding in counted(Stats.of(graph), graph)}
+    assert found["unlabelled-nodes"].detail.startswith("1 of 11 nodes.")
+    assert found["unlabelled-nodes"].nodes == ("10",)

@@ -104,3 +104,21 @@ def test_check_finds_it():
     report = check(hidden(shifted, np.arange(100)), compare=False)
     assert "labelled-unlike-others" in [finding.code for finding in report.findings]
     assert not report.clean
+
+
+@pytest.mark.filterwarnings("ignore::cpgnn.errors.GraphNotice")
+def test_labelled_nodes_are_compared_with_others_of_their_kind():
+    """Devices have other degrees than accounts, and no account is unlike the others for it."""
+    rng = np.random.default_rng(0)
+    users = np.arange(200)
+    graph = Graph.from_edges(
+        np.concatenate([users, rng.permutation(1000) % 200]),
+        np.concatenate([200 + users % 60, rng.permutation(1000) % 200]),
+        num_nodes=260,
+        labels=np.where((np.arange(260) < 200) & (np.arange(260) % 2 == 0), np.arange(260) % 4, -1),
+    )
+    (found,) = unlike_the_rest(graph)
+    assert found.detail.endswith("may not hold for the others.")
+    assert "corrected for 1 comparison)" in found.detail
+    kinds = ["account"] * 200 + ["device"] * 60
+    assert not list(unlike_the_rest(graph.with_kinds(kinds)))

@@ -6,7 +6,15 @@ import math
 
 import pytest
 
-from cpgnn.engine.formatting import between, percent, probability, quoted, whole_percent
+from cpgnn.engine.formatting import (
+    between,
+    percent,
+    probability,
+    quoted,
+    relation_name,
+    what_decides,
+    whole_percent,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +33,9 @@ from cpgnn.engine.formatting import between, percent, probability, quoted, whole
         (probability(0.97312), "97.31 %"),
         (probability(0.999951), "> 99.99 %"),
         (probability(0.00004), "< 0.01 %"),
+        (relation_name("uses, shared"), "uses (shared)"),
+        (relation_name("pays (out)"), "pays (out)"),
+        (what_decides({"own": 0.4, "uses, shared": 0.6}), "its own part 40 %, uses (shared) 60 %"),
         (quoted("a" * 50), f"“{'a' * 39}…”"),
     ],
 )

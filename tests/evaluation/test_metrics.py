@@ -18,6 +18,8 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from cpgnn.errors import InputError
+from cpgnn.evaluation.calibration import reliability
 from cpgnn.evaluation.metrics import Evaluation, Scored, difference, evaluate, share
 from toys import softmax
 
@@ -228,3 +230,11 @@ def test_as_dict_is_strict_json():
     assert parsed["positive"] == "a"
     assert parsed["average_precision"]["n"] == int((y[keep] == 0).sum())
     assert parsed["chance"]["value"] == (y[keep] == 0).mean()
+
+
+@pytest.mark.parametrize("labels", [np.array(["a", "b"]), np.array([0, -1]), np.array([0, 2])])
+def test_labels_that_are_no_positions_of_classes_are_refused(labels):
+    """Names of classes were compared with positions, and all answers were wrong."""
+    for score in (lambda P: evaluate(P, labels, ["a", "b"]), lambda P: reliability(P, labels)):
+        with pytest.raises(InputError, match="'labels' must be positions of classes, 0 to 1"):
+            score(np.eye(2))

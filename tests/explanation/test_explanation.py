@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cpgnn import explain
-from toys import random_model, toy
+from cpgnn import CPGNNClassifier, explain
+from toys import planted, random_model, toy
 
 
 @pytest.mark.parametrize("num_layers", [0, 1, 2])
@@ -76,3 +76,13 @@ def test_in_favour_of_a_class_that_is_not_the_most_probable():
     lead = made.total[:, 2] - made.total[everyone, other.runner_up]
     np.testing.assert_allclose(margin, lead)
     assert "is *class 2*" in other.words(0)
+
+
+def test_it_reads_as_sentences_and_shows_itself_in_a_line():
+    graph = planted(n=60)
+    model = CPGNNClassifier("mlp", 1, hidden=8, pretrain_epochs=5, epochs=5).fit(graph)
+    made = explain(model, nodes=graph.node_ids[:12])
+    assert repr(made).startswith("Explanation(12 nodes, 3 classes)")
+    first, *_, last = str(made).split("\n\n")
+    assert first == made.words(0).replace("*", "")
+    assert last == "… and 2 more."

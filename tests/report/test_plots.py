@@ -145,3 +145,24 @@ def test_a_node_without_neighbours():
     assert len(to.lines) == 0
     of = explain(fitted, nodes=[5])
     assert neighbourhood(of, 0, alone, fitted.predict_proba()).text.endswith("Neighbours: none.")
+
+
+def test_what_cannot_be_drawn_is_refused_in_words(fitted):
+    for draw, message in (
+        (lambda: plot_explanation(fitted), r"be an Explanation\. Got CPGNNClassifier\. Try"),
+        (lambda: plot_reliability(fitted), r"be a Reliability\. Got CPGNNClassifier\. Try"),
+        (lambda: plot_matrix(3), r"be a fitted classifier or a matrix\. Got int"),
+        (lambda: plot_history(3), r"be a fitted classifier or its history_\. Got int"),
+    ):
+        with pytest.raises(InputError, match=message):
+            draw()
+
+
+def test_a_blend_has_no_epochs_but_candidates():
+    model = CPGNNClassifier("trees", budget="fast").fit(planted(n=60, signal=0.6))
+    assert not len(model.history_)
+    to = plot_history(model, axes=axes())
+    np.testing.assert_allclose([bar.get_width() for bar in to.patches], model.trials_["score"])
+    assert [label.get_text() for label in to.get_yticklabels()] == model.trials_[
+        "candidate"
+    ].tolist()

@@ -8,6 +8,7 @@ import pytest
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
+from cpgnn.report.nodes import node_data
 from cpgnn.report.suspects import LISTED, extremes
 from cpgnn.run.fit import train_run
 from cpgnn.run.folder import report_run
@@ -78,3 +79,23 @@ def test_without_a_rare_class_the_ends_of_certainty_are_listed():
     assert sure == sorted(sure, reverse=True)
     assert unsure == sorted(unsure)
     assert min(sure) >= max(unsure)
+
+
+@pytest.mark.filterwarnings("ignore::cpgnn.errors.GraphNotice")
+def test_only_the_kind_that_is_predicted_is_listed():
+    """A device once stood at the top of the thieves."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    graph = Graph.from_edges(
+        np.concatenate([np.arange(120), rng.integers(0, 120, 200)]),
+        np.concatenate([120 + np.arange(120) % 12, rng.integers(0, 120, 200)]),
+        num_nodes=132,
+        labels=np.append(np.where(np.arange(120) < 60, y, -1), [-1] * 12),
+        class_names=["honest", "thief"],
+        node_ids=[*(f"a{i}" for i in range(120)), *(f"device{i}" for i in range(12))],
+    ).with_kinds(["account"] * 120 + ["device"] * 12)
+    run = train_run(LoadedGraph(graph, None), CPGNNClassifier("trees", budget="fast"))
+    made = extremes(run)
+    assert all(node.id.startswith("a") for node in (*made.first, *made.second))
+    packed = node_data(run.classifier, run.prediction.probabilities, made.positions)
+    assert packed["all"] == packed["shown"] == 120

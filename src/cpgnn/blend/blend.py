@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -17,12 +18,16 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from cpgnn.blend.second_stage import Stage, heard
+from cpgnn.engine.formatting import relation_name
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
-from cpgnn.priors.members import Heard, Prior
+from cpgnn.priors.members import Heard, Prior, TogetherPrior
 from cpgnn.relations.derived import with_columns_of_others
 from cpgnn.relations.edge_weights import RAW, Weights
 from cpgnn.relations.relation import TWO_HOPS
+
+LEAST = 0.005
+"""A weight that is not 0.00."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,15 @@ class Blend:
         return {p.name: float(w) for p, w in zip(self.priors, self.stage.w, strict=True)}
 
     def __str__(self) -> str:
-        ranked = sorted(self.weights.items(), key=lambda item: -item[1])
-        priors = " + ".join(f"{w:.2f} {name}" for name, w in ranked if w >= 0.005)
-        return f"{priors or 'no prior'}; {', '.join(hears.relation for hears in self.hears)}"
+        w = self.weights
+        priors = " + ".join(
+            f"{w[n]:.2f} {n}" for n in sorted(w, key=lambda n: -w[n]) if w[n] >= LEAST
+        )
+        own = (
+            p.relations for p in self.priors if isinstance(p, TogetherPrior) and w[p.name] >= LEAST
+        )
+        heard = dict.fromkeys([*(hears.relation for hears in self.hears), *chain(*own)])
+        return f"{priors or 'no prior'}; {', '.join(map(relation_name, heard))}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,8 @@ def missing_features(loaded: LoadedGraph) -> Iterator[Finding]:
     if cells:
         worst = sorted(loaded.gaps.items(), key=lambda gap: -gap[1])
         columns = some([f"{name} ({number:,})" for name, number in worst])
-        said.append(f"{count(cells, 'cell is', 'cells are')} empty, in the columns {columns}")
+        which = "column" if len(worst) == 1 else "columns"
+        said.append(f"{count(cells, 'cell is', 'cells are')} empty, in the {which} {columns}")
     if nodes:
         said.append(f"{count(nodes, 'node has', 'nodes have')} no row")
     yield Finding(

@@ -55,7 +55,8 @@ def counted(stats: Stats, graph: Graph | None = None) -> Iterator[Finding]:
             names(lambda graph: _num_neighbours(graph) == 0),
         )
     yield from _hubs(stats, names)
-    yield from _classes(stats, names)
+    nodes = stats.nodes if graph is None else int(graph.predicted.sum())
+    yield from _classes(stats, names, nodes)
 
 
 Names = Callable[[Callable[[Graph], np.ndarray]], tuple[str, ...]]
@@ -93,7 +94,8 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
     )
 
 
-def _classes(stats: Stats, names: Names) -> Iterator[Finding]:
+def _classes(stats: Stats, names: Names, nodes: int) -> Iterator[Finding]:
+    """`nodes`: those that may have a class."""
     sizes, labelled = stats.class_sizes, stats.labelled
     if (sizes > 0).sum() < 2:
         got = f"only {stats.class_names[int(sizes.argmax())]!r}" if labelled else "no class at all"
@@ -139,13 +141,13 @@ def _classes(stats: Stats, names: Names) -> Iterator[Finding]:
             len(rare),
             names(lambda graph: np.isin(graph.labels, rare)),
         )
-    if unknown := stats.nodes - labelled:
+    if unknown := nodes - labelled:
         yield Finding(
             "note",
             "unlabelled-nodes",
             "Some nodes have no label",
-            f"{unknown:,} of {stats.nodes:,} nodes. Their classes are predicted.",
+            f"{unknown:,} of {nodes:,} nodes. Their classes are predicted.",
             "Nothing: that is what the model is for.",
             unknown,
-            names(lambda graph: graph.labels < 0),
+            names(lambda graph: (graph.labels < 0) & graph.predicted),
         )

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from cpgnn.check.columns import column_name
 from cpgnn.check.finding import Finding
 from cpgnn.engine.arrays import num_stored
-from cpgnn.engine.text import some
+from cpgnn.engine.text import count, some
 from cpgnn.graph import Graph
 
 LEVEL = 0.01
@@ -54,17 +54,17 @@ def unlike_the_rest(graph: Graph) -> Iterator[Finding]:
         "labelled-unlike-others",
         "The labelled nodes are not like the others",
         f"{'; '.join(said)} (p = {p[found].max():.1g} or less, corrected for "
-        f"{len(differs):,} comparisons). Scores are measured on labelled nodes and may not hold "
-        "for the others.",
+        f"{count(len(differs), 'comparison')}). "
+        "Scores are measured on labelled nodes and may not hold for the others.",
         "Label some nodes drawn at random, and see how good the predictions are for them.",
-        int((graph.labels < 0).sum()),
+        int(((graph.labels < 0) & graph.predicted).sum()),
     )
 
 
 def _sample(graph: Graph, rng: np.random.Generator) -> np.ndarray:
     each = max(1, num_stored(graph.features) // max(graph.num_nodes, 1))
     most = int(np.clip(MOST_VALUES // each, 1000, MOST_NODES))
-    return np.sort(rng.permutation(graph.num_nodes)[:most])
+    return np.sort(rng.permutation(np.flatnonzero(graph.predicted))[:most])
 
 
 def _compared(

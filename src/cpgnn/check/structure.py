@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
 from cpgnn.check.finding import Finding, named
@@ -39,7 +40,7 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
             "Remove the repeats, unless they are separate events"
             + ("." if summed else ": then count them in a weight column."),
             repeated,
-            named(graph, ends[times > 1].ravel()),
+            named(graph, pd.unique(ends[times > 1].ravel())),
         )
     mutual = np.isin(ends[:, 1] * n + ends[:, 0], directed, assume_unique=True)
     one_way = int((~mutual).sum())
@@ -73,8 +74,10 @@ def weights(graph: Graph) -> Iterator[Finding]:
         "The edge weights are large",
         f"They are {mean:,.0f} on average and up to {A.data.max():,.0f}. Each layer multiplies by "
         "them: training may overflow, and probabilities may be far too sure.",
-        "Use weights near 1 (amounts divided by their mean, or logarithms of them), or try "
-        "--normalization sym.",
+        advise(
+            "Use weights near 1 (amounts divided by their mean, or logarithms of them), or try {}.",
+            normalization="sym",
+        ),
         graph.num_edges,
         named(graph, np.argsort(-A.sum(axis=1), kind="stable")),
     )

@@ -16,7 +16,14 @@ from rich.text import Text
 
 from cpgnn.check.facts import Stats
 from cpgnn.compatibility import compatibility_error
-from cpgnn.engine.formatting import between, matrix_title, percent, ratio, what_decides
+from cpgnn.engine.formatting import (
+    between,
+    matrix_title,
+    percent,
+    ratio,
+    relation_name,
+    what_decides,
+)
 from cpgnn.errors import Message, tidy
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.evaluation.metrics import Evaluation, Scored
@@ -113,14 +120,14 @@ def print_run(run: Run, out: Path) -> None:
     if run.flag is not None:
         print_flag(to, run.flag)
     if run.sets is not None:
-        for sentence in run.sets.sentences(run.graph.labels < 0):
+        for sentence in run.sets.sentences((run.graph.labels < 0) & run.graph.predicted):
             to.print(Text(sentence))
     if len(names) <= WIDEST:
         made, weighted = classifier.edge_frequency_interval_, run.graph.is_weighted
         print_edge_frequency(to, made, names, weighted)
         for name, frequency in list(run.relations.items())[:MOST_RELATIONS]:
             share = classifier.evidence_.get(name, 0.0)
-            title = f"{name} ({percent(share, 0)} of the evidence), in percent"
+            title = f"{relation_name(name)} ({percent(share, 0)} of the evidence), in percent"
             show(to, share_table(title, frequency.share, names))
     for note in worth_knowing(run):
         to.print(note)

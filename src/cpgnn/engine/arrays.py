@@ -280,6 +280,17 @@ def labels_of(labels: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     return known
 
 
+def class_indices(labels: Any, num_classes: int) -> np.ndarray:
+    """Labels of nodes that all have one, as positions in a list of classes; else an error."""
+    values = np.asarray(labels)
+    whole = values.dtype.kind in "iu"
+    if not whole or (values.size and not 0 <= values.min() <= values.max() < num_classes):
+        got = f"{values.min()} to {values.max()}" if whole else f"{values.ravel()[:1].tolist()}"
+        hint = "graph.labels has them; leave out nodes without a label (-1)."
+        raise wrong_value("labels", f"be positions of classes, 0 to {num_classes - 1}", got, hint)
+    return values
+
+
 def class_sizes(labels: np.ndarray, num_classes: int) -> np.ndarray:
     """Labelled nodes of every class, [c]."""
     return np.bincount(labels[labels >= 0], minlength=num_classes)

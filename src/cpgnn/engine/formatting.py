@@ -47,7 +47,13 @@ def probability(p: float) -> str:
 def what_decides(evidence: Mapping[str, float]) -> str:
     """The shares of own part and relations: "its own part 29 %, edges 71 %"."""
     named = {"own": "its own part"}
-    return ", ".join(f"{named.get(n, n)} {percent(share, 0)}" for n, share in evidence.items())
+    shares = {named.get(n, relation_name(n)): percent(x, 0) for n, x in evidence.items()}
+    return ", ".join(f"{name} {share}" for name, share in shares.items())
+
+
+def relation_name(name: str) -> str:
+    """A relation in a list of several: "uses (shared)", like "pays (out)"."""
+    return f"{name.removesuffix(', shared')} (shared)" if name.endswith(", shared") else name
 
 
 def signed(margin: float) -> str:

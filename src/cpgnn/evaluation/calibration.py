@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
+from cpgnn.engine.arrays import class_indices
 from cpgnn.engine.formatting import percent
 from cpgnn.engine.records import plain
 from cpgnn.errors import check_count
@@ -99,6 +100,7 @@ class Reliability:
 def reliability(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Reliability:
     """The reliability diagram of probabilities [t, c] against labels [t], in equal bins."""
     check_count("bins", bins, least=1)
+    labels = class_indices(labels, probabilities.shape[1])
     sure = probabilities.max(axis=1)
     hit = probabilities.argmax(axis=1) == labels
     # float64 edges as np.linspace gives them: a confidence of exactly b/bins is in bin b.
@@ -127,9 +129,14 @@ class Calibration:
         before, after = (reliability(softmax(logits, T), labels) for T in (1.0, temperature))
         return cls(temperature, num_nodes, before, after)
 
+    @property
+    def too_few(self) -> bool:
+        """Whether there are too few held-out nodes to tell."""
+        return int(self.after.count.sum()) < LEAST
+
     def __str__(self) -> str:
         n = int(self.after.count.sum())
-        if n < LEAST:
+        if self.too_few:
             return f"Too few held-out nodes ({n}) to tell how far the probabilities are off."
         off = f"Probabilities are off by {percent(self.after.error)} on average"
         if self.num_nodes == 0:

@@ -21,6 +21,7 @@ from scipy.optimize import brentq
 from scipy.stats import pearsonr
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
+from cpgnn.engine.arrays import class_indices
 from cpgnn.engine.records import Count, Number, plain
 from cpgnn.errors import wrong_value
 
@@ -179,6 +180,7 @@ def evaluate(
     """
     P = probabilities if probabilities.ndim == 3 else probabilities[None]
     c, n = len(class_names), len(labels)
+    labels = class_indices(labels, c)
     tables = [confusion_matrix(labels, p.argmax(axis=1), labels=np.arange(c)) for p in P]
     C = whole(np.mean(tables, axis=0))
     hits, rows, columns = np.diagonal(C), C.sum(axis=1), C.sum(axis=0)

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.arrays import Matrix
 from cpgnn.engine.records import plain
+from cpgnn.engine.text import count
 from cpgnn.explanation.features import Features
 from cpgnn.explanation.sentences import sentences
 from cpgnn.explanation.terms import terms
@@ -22,6 +23,8 @@ from cpgnn.io.files import StrPath
 from cpgnn.io.presence import EXPLANATIONS, check_ending
 from cpgnn.relations.relation import EDGES
 
+MOST = 10
+"""Nodes that are put into words."""
 PRIOR, NEIGHBOUR, RETURNING, FAR = "prior", "neighbour", "returning", "two hops"
 
 
@@ -86,6 +89,16 @@ class Explanation:
 
     def __len__(self) -> int:
         return len(self.node_ids)
+
+    def __repr__(self) -> str:
+        nodes = count(len(self), "node")
+        return f"Explanation({nodes}, {len(self.class_names)} classes); print it to read it"
+
+    def __str__(self) -> str:
+        """The first nodes in words."""
+        shown = (self.words(i).replace("*", "") for i in range(len(self))[:MOST])
+        more = [f"… and {len(self) - MOST:,} more."] if len(self) > MOST else []
+        return "\n\n".join([*shown, *more])
 
     @cached_property
     def predicted(self) -> np.ndarray:

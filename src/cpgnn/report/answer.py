@@ -87,14 +87,15 @@ def _ranking(run: Run, test: Evaluation) -> tuple[tuple[str, tuple[Row, ...]], .
         for kind in ("recall", "precision"):
             if flag.test[kind].n:
                 caption = f"{kind.capitalize()} at a threshold of {flag.value:.3g}"
-                tables.append((caption, _beside(run, flag.test[kind], without.get(kind))))
+                rows = _beside(run, flag.test[kind], without.get(kind), ", at its own threshold")
+                tables.append((caption, rows))
     tables.append((f"ROC-AUC for {name}", (Row("this model", test.roc_auc, True),)))
     return tuple(tables)
 
 
-def _beside(run: Run, ours: Scored, blind: Scored | None) -> tuple[Row, ...]:
+def _beside(run: Run, ours: Scored, blind: Scored | None, how: str = "") -> tuple[Row, ...]:
     rows = (Row("this model", ours, True),)
     if blind is None or np.isnan(blind.value):
         return rows
     note = "the same model without edges" if run.classifier.evidence_ else "an MLP on the features"
-    return (*rows, Row("without the graph", blind, note=note))
+    return (*rows, Row("without the graph", blind, note=note + how))

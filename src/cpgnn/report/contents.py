@@ -10,11 +10,11 @@ import numpy as np
 import cpgnn
 from cpgnn.check import Finding, find
 from cpgnn.check.finding import worst_first
-from cpgnn.engine.formatting import matrix_title, percent, ratio, what_decides
+from cpgnn.engine.formatting import matrix_title, percent, ratio, relation_name, what_decides
 from cpgnn.engine.text import count
 from cpgnn.evaluation.calibration import LEAST, Calibration, Reliability
 from cpgnn.evaluation.verdict import measured
-from cpgnn.explanation.sentences import USES
+from cpgnn.explanation.sentences import PARTS, USES
 from cpgnn.explanation.terms import ECHO, OWN
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
 from cpgnn.relations.relation import TWO_HOPS
@@ -61,8 +61,8 @@ class Contents:
     """What the search box searches."""
 
 
-MOST_RELATIONS = 8
-"""Relations whose matrices are drawn."""
+MOST_RELATIONS, MOST_WAYS = 8, 5
+"""Relations whose matrices are drawn, and ways to hear neighbours that are listed at once."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ class Tried:
 
     score: str
     rows: tuple[tuple[str, ...], ...]
-    """Name, score, log loss, CPU seconds, what became of it."""
+    """Name, what it is, score, log loss, CPU seconds, what became of it."""
+    rest: tuple[tuple[str, ...], ...]
+    """The ways to hear neighbours that did worst."""
 
 
 def gather(run: Run, name: str) -> Contents:
@@ -116,7 +118,9 @@ def gather(run: Run, name: str) -> Contents:
         not_calibrated=_not_calibrated(run),
         findings=worst_first(findings),
         set_sizes=_set_sizes(run),
-        set_sentences=tuple(run.sets.sentences(graph.labels < 0)) if run.sets else (),
+        set_sentences=tuple(run.sets.sentences((graph.labels < 0) & graph.predicted))
+        if run.sets
+        else (),
         nodes=listed,
         data={
             "classes": list(names),
@@ -136,7 +140,7 @@ def _relations(run: Run) -> tuple[Grid, ...]:
     for name, F in list(run.relations.items())[:MOST_RELATIONS]:
         share = evidence.get(name, 0.0)
         carries = f"{percent(share, 0)} of the evidence" if share else "not heard by the model"
-        grids.append(share_grid(f"{name}: {carries}", F, tuple(run.class_names)))
+        grids.append(share_grid(f"{relation_name(name)}: {carries}", F, tuple(run.class_names)))
     return tuple(grids)
 
 
@@ -176,6 +180,7 @@ def _tried(run: Run) -> Tried | None:
     rows = tuple(
         (
             str(t.candidate),
+            PARTS.get(str(t.candidate), ""),
             percent(t.score),
             f"{t.loss:.3f}",
             "–" if np.isnan(t.cpu_seconds) else f"{t.cpu_seconds:.2f}",
@@ -183,10 +188,15 @@ def _tried(run: Run) -> Tried | None:
         )
         for t in run.trials.itertuples()
     )
-    return Tried(run.classifier.settings_.select_by.replace("_", " "), rows)
+    most = int((~stages).sum()) + MOST_WAYS
+    score = run.classifier.settings_.select_by.replace("_", " ")
+    return Tried(score, rows[:most], rows[most:])
 
 
-def _reliability(made: Calibration) -> Chart:
+def _reliability(made: Calibration) -> Chart | None:
+    """Nothing where a handful of nodes would be drawn as a line."""
+    if made.too_few:
+        return None
     ideal = np.array([0.0, 1.0])
     series = [Series("ideal", "ideal", ideal, ideal)]
     if made.num_nodes:

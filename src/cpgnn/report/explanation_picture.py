@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 
@@ -56,6 +57,10 @@ def plot_explanation(
 ) -> Axes:
     """The terms of the i-th node as bars: its own prior, the `top` weightiest neighbours, the
     others together."""
+    given: Any = of
+    if not isinstance(given, Explanation):
+        hint = "Try cpgnn.explain(model, nodes=[…])."
+        raise must_be("What is drawn", "be an Explanation", type(of).__name__, hint)
     panel = terms(of, i, top)
     axes = own(axes, 8, 0.32 * len(panel) + 0.8)
     margins = [term.margin for term in panel]

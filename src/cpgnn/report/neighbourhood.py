@@ -147,10 +147,14 @@ def draw(of: Neighbourhood, axes: Axes) -> Axes:
     axes.scatter(x, y, s=sizes, c=colors, edgecolors=rims, linewidths=2, zorder=3)
     texts = [axes.set_title(of.title, fontsize=10, color=INK)]
     for j in range(1, m + 1):
-        at, up = where[j] * 1.17
+        at, up = where[j]
         side = "center" if abs(at) < 0.35 else "left" if at > 0 else "right"
-        name = shortened(of.ids[j], 16)
-        texts.append(axes.text(at, up, name, ha=side, va="center", fontsize=8, zorder=4))
+        name, away = shortened(of.ids[j], 16), 15 * where[j]  # points: clear of the dot at any size
+        texts.append(
+            axes.annotate(
+                name, (at, up), away, textcoords="offset points", ha=side, va="center", fontsize=8
+            )
+        )
     if of.others:
         axes.text(0, -1.45, f"and {others(of.others)}", ha="center", fontsize=8, color=INK)
     legend = axes.legend(

@@ -80,10 +80,12 @@ class NodeTable:
 
 
 def node_data(classifier: CPGNNClassifier, P: np.ndarray, first: np.ndarray) -> dict[str, Any]:
-    """Packed rows of as many nodes as fit: those at `first`, test nodes, then the least certain."""
-    n = len(P)
+    """Packed rows of as many nodes as fit: those at `first`, test nodes, then the least certain;
+    none of kinds that are not predicted."""
+    predicted = classifier.graph_.predicted
+    n = int(predicted.sum())
     shown = by_interest(P, first, classifier.split_.test)
-    shown = shown[: MOST if classifier.num_layers_ < 3 else MOST_DEEP]
+    shown = shown[predicted[shown]][: MOST if classifier.num_layers_ < 3 else MOST_DEEP]
     while len(shown):
         try:
             data = {**node_table(classifier, P, shown).packed(), "all": n}

@@ -42,14 +42,14 @@ def render(contents: Contents) -> str:
 
 
 def plain(text: str) -> str:
-    """A sentence whose parameters are spelt for readers of either surface: normalization sym."""
+    """A sentence whose parameters are spelt as options of commands: --normalization sym."""
     return text.spelt(_in_words) if isinstance(text, Message) else text
 
 
 def _in_words(mention: Mention) -> str:
     given = [str(value) for value in mention.values if value is not True]
     values = either(given) if given else ""
-    return f"{mention.parameter} {values}".strip().replace("_", " ")
+    return f"--{mention.parameter.replace('_', '-')} {values}".strip()
 
 
 def _asset(name: str) -> str:

@@ -16,6 +16,7 @@ from matplotlib.text import Text
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.formatting import shortened
+from cpgnn.errors import must_be
 from cpgnn.evaluation.calibration import Reliability
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.evaluation.metrics import Scored
@@ -74,6 +75,9 @@ def plot_matrix(
             "Share of a class's edges (row) that leads to each class" if title is None else title
         )
     matrix = of.share if isinstance(of, EdgeFrequency) else np.asarray(of)
+    if matrix.ndim != 2:
+        must = "be a fitted classifier or a matrix"
+        raise must_be("What is drawn", must, type(of).__name__)
     shown = [shortened(name, 20) for name in names] or [str(i) for i in range(len(matrix))]
     top = top or max(float(np.nanmax(matrix)), 1e-9)
     axes.imshow(matrix, cmap="Blues", vmin=0, vmax=top)
@@ -112,11 +116,29 @@ def score_bars(axes: Axes, scores: dict[str, Scored], title: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
+def _tried(trials: pd.DataFrame, axes: Axes) -> Axes:
+    """The score of every candidate."""
+    names = [shortened(name, 40) for name in trials["candidate"]]
+    kept = next(iter(np.flatnonzero(trials["note"] == "")), -1)  # the best way comes first
+    colors = [BEST if i == kept else BAR for i in range(len(names))]
+    axes.barh(range(len(names)), trials["score"], color=colors)
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel("score on labels not seen")
+    axes.spines[["top", "right"]].set_visible(False)
+    as_they_are(*axes.get_yticklabels())
+    return axes
+
+
 def plot_reliability(
     made: Reliability, *, title: str = "Reliability", axes: Axes | None = None
 ) -> Axes:
     """How often the model is right, by how confident it is; on the diagonal it is as right as it
     says."""
+    given: Any = made
+    if not isinstance(given, Reliability):
+        hint = "Try cpgnn.reliability(model.predict_proba()[nodes], graph.labels[nodes])."
+        raise must_be("What is drawn", "be a Reliability", type(made).__name__, hint)
     axes = own(axes)
     bins = len(made.count)
     middle = (np.arange(bins) + 0.5) / bins
@@ -137,18 +159,23 @@ def plot_history(
     axes: Axes | None = None,
 ) -> Axes:
     """Columns of `history_` over the epochs, counted through both phases; where propagation starts
-    and, of a classifier, which epoch was kept. `columns=["loss"]` draws the loss."""
+    and, of a classifier, which epoch was kept. `columns=["loss"]` draws the loss. Of a blend, which
+    has no epochs, the scores of what was tried."""
+    if not isinstance(of, pd.DataFrame | CPGNNClassifier):
+        raise must_be("What is drawn", "be a fitted classifier or its history_", type(of).__name__)
     axes = own(axes, 7, 3.5)
     history = of if isinstance(of, pd.DataFrame) else of.history_
+    if isinstance(of, CPGNNClassifier) and not len(history):
+        return _tried(of.trials_, axes)
     epochs, marks = counted_through(history, None if of is history else of.kept_)
     for column in columns:
         axes.plot(epochs, history[column], label=NAMES.get(column, column), linewidth=1.2)
-    for where, word in marks:
+    for line, (where, word) in enumerate(marks):
         axes.axvline(where, color=INK, linewidth=0.8, linestyle=":")
         axes.annotate(
             word,
             (where, 1),
-            (3, -3),
+            (3, -3 - 10 * line),  # below each other: they may stand side by side
             xycoords=("data", "axes fraction"),
             va="top",
             textcoords="offset points",

@@ -98,9 +98,9 @@ def extremes(run: Run) -> Extremes:
 def _pool(run: Run) -> tuple[str, np.ndarray]:
     graph = run.graph
     pools = {
-        "nodes without a label": np.flatnonzero(graph.labels < 0),
+        "nodes without a label": np.flatnonzero((graph.labels < 0) & graph.predicted),
         "held-out nodes": run.split.test,
-        "all nodes": np.arange(graph.num_nodes),
+        "all nodes": np.flatnonzero(graph.predicted),
     }
     enough = (name for name, pool in pools.items() if len(pool) >= 2 * LISTED)
     where = next(enough, "all nodes")
