@@ -36,8 +36,17 @@ def test_an_export_of_six_columns(put, encoding):
     assert "'no', 'date', 'text' not used" in text(weighted)
 
 
-def test_payer_and_payee_are_the_ends_of_a_payment(put):
-    payments = EXPORT.replace("from_account", "Payer").replace("to_account", "Payee")
+@pytest.mark.parametrize(
+    ("payer", "payee"),
+    [
+        ("Payer", "Payee"),
+        ("Auftraggeber", "Empfänger"),
+        ("nameOrig", "nameDest"),
+        ("citing", "cited"),
+    ],
+)
+def test_payer_and_payee_are_the_ends_of_a_payment(put, payer, payee):
+    payments = EXPORT.replace("from_account", payer).replace("to_account", payee)
     loaded = read_graph(put("e.csv", payments))
     assert names(loaded) == ["a", "b", "c"]
     assert loaded.graph.num_edges == 2

@@ -123,18 +123,18 @@ def test_the_decimal_sign_can_be_said(put):
 def test_one_cell_among_many_that_does_not_fit_is_named(put, one_hot):
     ring = "".join(f"n{i},n{i + 1}\n" for i in range(19))
     rows = "".join(f"n{i};{'about 3' if i == 11 else f'{i},5'}\n" for i in range(20))
-    words = r"line 13: Every cell of column 'x' must be readable as numbers .*95% .*Got 'about 3'"
+    words = r"line 13: Every cell of column 'x' must be readable as numbers .*95 % .*Got 'about 3'"
     with pytest.raises(InputError, match=words):
         read_graph(put("e.csv", ring), features=put("f.csv", "id;x\n" + rows), one_hot=one_hot)
 
 
 def test_errors_of_spreadsheets_are_missing(put):
-    content = table(["1,5", "#DIV/0!", "#N/A"], ["1", "2", "#REF!"], names="x y")
+    content = table(["1,5", "#DIV/0!", "#NV"], ["1", "2", "#REF!"], names="x y")
     loaded = read(put, content)
     assert loaded.graph.mixed.gaps.toarray().tolist() == [[0, 0], [1, 0], [1, 1]]
     assert loaded.graph.features.tolist() == [[1.5, 1], [1.5, 2], [1.5, 1.5]]
     notices = "\n".join(loaded.graph.notices)
-    assert "2 cells hold a spreadsheet error in column 'x' ('#DIV/0!', '#N/A')" in notices
+    assert "2 cells hold a spreadsheet error in column 'x' ('#DIV/0!', '#NV')" in notices
     assert "1 cell holds a spreadsheet error in column 'y' ('#REF!')" in notices
 
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from cpgnn.check.finding import Finding, named
 from cpgnn.engine.arrays import dense
+from cpgnn.engine.formatting import percent
 from cpgnn.engine.text import count, listed, some
 from cpgnn.graph import Graph
 
@@ -92,9 +93,9 @@ def given_away(graph: Graph) -> Iterator[Finding]:
         "labels-in-features",
         f"Single features give the class{whom} away",
         f"Suspicious: {_names(graph, best)}. {_names(graph, best[:1])} alone avoids "
-        f"{rates.avoided[best[0]].max():.0%} of the errors of always giving the more frequent "
-        "answer, on nodes it was not fitted to (with shuffled labels at most "
-        f"{max(rates.by_chance, 0):.0%}).",
+        f"{percent(rates.avoided[best[0]].max(), 0)} of the errors of always giving the more "
+        "frequent answer, on nodes it was not fitted to (with shuffled labels at most "
+        f"{percent(max(rates.by_chance, 0), 0)}).",
         "Check that such a column is known before the class is. If it was made from the label, "
         "remove it.",
         len(best),

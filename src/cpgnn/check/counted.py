@@ -8,6 +8,7 @@ import numpy as np
 
 from cpgnn.check.facts import Stats
 from cpgnn.check.finding import Finding, named
+from cpgnn.engine.formatting import percent
 from cpgnn.engine.text import count, listed, some
 from cpgnn.errors import advise
 from cpgnn.graph import Graph
@@ -83,7 +84,7 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
         "hubs",
         "A few nodes have very many neighbours",
         f"{count(many, 'node has', 'nodes have')} at least {least:,.0f} neighbours (the median is "
-        f"{median:g}, the largest {largest:,}) and hold {held:.0%} of all edge ends.",
+        f"{median:g}, the largest {largest:,}) and hold {percent(held, 0)} of all edge ends.",
         advise(
             "Check that they are real nodes, not placeholders such as 'unknown'. If training "
             "overflows or is unstable, try {}.",

@@ -15,6 +15,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from cpgnn.check.finding import Finding, Severity, named
+from cpgnn.engine.formatting import percent
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
@@ -72,10 +73,10 @@ def _finding(
         worst if serious else "note",
         f"twins-by-{what}",
         f"{'Test' if serious else 'A few test'} nodes repeat training nodes: same {what}",
-        f"{many:,} of {found.num_held_out:,} test nodes ({found.share:.1%}) have exactly the same "
-        f"{how_many}{what} as a training node; {found.agreement:.0%} of them also have its class "
-        f"(by chance: {found.chance:.0%}). Up to {100 * found.inflation:.1f} points of a test "
-        "accuracy may be memory, not skill.",
+        f"{many:,} of {found.num_held_out:,} test nodes ({percent(found.share)}) have exactly the "
+        f"same {how_many}{what} as a training node; {percent(found.agreement, 0)} of them also have "
+        f"its class (by chance: {percent(found.chance, 0)}). Up to {100 * found.inflation:.1f} "
+        "points of a test accuracy may be memory, not skill.",
         "Remove duplicates, or keep each group of twins on one side of the split."
         if serious
         else "Nothing; remove them if they are the same thing recorded twice.",

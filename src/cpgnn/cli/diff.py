@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.engine.formatting import percent
 
 
 def diff(
@@ -39,7 +40,7 @@ def diff(
             show(to, share_table(f"{title}: where the edges of a class lead", matrix, names))
     for row in found.changed.head(top).itertuples():
         known = f", labelled {row.label}" if row.label else ""
-        to.print(Text(f"{row.id}: {row.before} → {row.after} ({row.p_after:.0%}){known}"))
+        to.print(Text(f"{row.id}: {row.before} → {row.after} ({percent(row.p_after, 0)}){known}"))
     if out is not None:
         write_table(out, found.changed, spreadsheet_safe=spreadsheet_safe)
         to.print(Text(f"{len(found.changed):,} nodes written to {out}"))

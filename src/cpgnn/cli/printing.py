@@ -280,7 +280,8 @@ def print_demo(demo: Demo, picture: Path, report: Path) -> None:
     graph = demo.graph
     to.print(
         f"A generated graph: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges, "
-        f"{graph.num_classes} classes. Only {demo.homophily:.0%} of the edges stay within a class."
+        f"{graph.num_classes} classes. Only {percent(demo.homophily, 0)} of the edges stay within "
+        "a class."
     )
     show(to, score_table("Test accuracy with 10 % of the labels", demo.accuracy.items()))
     names = [str(name) for name in graph.class_names]

@@ -64,14 +64,30 @@ KIND = _names("kind node_kind node_type")
 """Names of a column of labels or features that says what a node is."""
 ENDS = ID | SOURCE | TARGET
 KNOWN = ENDS | LABEL | SPLIT | WEIGHT
-PAYER, PAYEE = _names("payer debtor"), _names("payee creditor")
+PAYER = _names(
+    "payer payer_id debtor sender_id sender_account name_orig buyer buyer_id caller follower "
+    "citing citing_id auftraggeber absender zahler donneur_d_ordre ordonnateur ordenante ordinante"
+)
+PAYEE = _names(
+    "payee payee_id creditor receiver_id receiver_account recipient recipient_id name_dest seller "
+    "seller_id callee followee cited cited_id empfänger empfaenger bénéficiaire beneficiaire "
+    "beneficiario destinataire"
+)
 """The ends of a payment: they say which of many columns is which, not that a line is a header."""
 AMOUNT = _names("amount amounts sum total volume price betrag summe umsatz montant importe")
 """Names of columns that may be meant as the weight."""
 WEAK = _names("u v i j from to head tail start end node nodes name key index")
 """Names that could as well be ids (words, letters): a header known by them alone is announced."""
 
-SPREADSHEET_ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#error!")
+# fmt: off
+SPREADSHEET_ERRORS = (
+    "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#error!", "#spill!",
+    "#nv", "#wert!", "#bezug!", "#zahl!",  # German
+    "#valeur!", "#nom?", "#nombre!", "#nul!",  # French
+    "#¡valor!", "#¡ref!", "#¿nombre?", "#¡num!", "#¡div/0!", "#¡nulo!",  # Spanish
+    "#n/d", "#valore!", "#rif!", "#nome?",  # Italian
+)
+# fmt: on
 MISSING = ("", "na", "n/a", "nan", "-nan", "null", "none", "?", *SPREADSHEET_ERRORS)
 """What stands for a missing number, in lower case."""
 

@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.engine.formatting import percent as in_percent
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import advise
 from cpgnn.io.headers import SPREADSHEET_ERRORS
@@ -150,7 +151,7 @@ def find_reading(file: TableFile, i: int, decimal: Decimal | None = None) -> Rea
     row = pc.index(pc.utf8_trim_whitespace(file.table.column(i)), bad).as_py()
     what, must = (
         f"Every cell of column {file.column(i)}",
-        f"be readable as {reading}, like {most:.0%}",
+        f"be readable as {reading}, like {in_percent(most, 0)}",
     )
     hint = "Correct the cell, or empty it."
     raise file.wrong(what, f"{must} of them", shorten(bad), hint, row=row)
