@@ -75,8 +75,8 @@ def _finding(
         f"{'Test' if serious else 'A few test'} nodes repeat training nodes: same {what}",
         f"{many:,} of {found.num_held_out:,} test nodes ({percent(found.share)}) have exactly the "
         f"same {how_many}{what} as a training node; {percent(found.agreement, 0)} of them also "
-        f"have its class (by chance: {percent(found.chance, 0)}). Up to {100 * found.inflation:.1f} "
-        "points of a test accuracy may be memory, not skill.",
+        f"have its class (by chance: {percent(found.chance, 0)}). Up to "
+        f"{100 * found.inflation:.1f} points of a test accuracy may be memory, not skill.",
         "Remove duplicates, or keep each group of twins on one side of the split."
         if serious
         else "Nothing; remove them if they are the same thing recorded twice.",
