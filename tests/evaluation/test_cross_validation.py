@@ -124,6 +124,23 @@ def test_enough_test_nodes_or_a_split_of_the_user_are_taken_as_they_are(
     assert run.evaluation.accuracy.n == len(run.split.test)
 
 
+@pytest.mark.parametrize(("rare", "turns"), [(12, True), (60, False)])
+def test_a_rare_class_is_held_out_in_turn_where_few_are_held_out(
+    tmp_path, monkeypatch, rare, turns
+):
+    """Two frauds among 180 held-out nodes gave an average precision of 100 %."""
+    monkeypatch.setattr(cross_validation, "SECONDS", 60.0)
+    monkeypatch.setattr(cross_validation, "REPEATS", 1)
+    graph = planted(n=300)
+    y = np.where(np.arange(300) < rare, 1, 0)
+    given = LoadedGraph(graph.with_labels(y, ["ordinary", "fraud"]), None)
+    run = fit_run(given, quick_classifier(), tmp_path / "run", positive="fraud")
+    assert len(run.split.test) == 60
+    assert run.evaluation.accuracy.n == (300 if turns else 60)
+    assert run.evaluation.average_precision.n == (rare if turns else rare // 5)
+    assert ("held out in turn" in run.evaluation.measured_on) == turns
+
+
 def test_the_only_label_of_a_class_is_always_trained_on():
     labels = np.array([0] * 6 + [1] * 6 + [2] + [-1])
     seen = []

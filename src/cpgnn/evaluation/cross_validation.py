@@ -16,8 +16,9 @@ from cpgnn.engine.arrays import labels_of, num_stored
 from cpgnn.graph import Graph
 from cpgnn.splits import Split, stratified_split
 
-FEW = 50
-"""With fewer test nodes than this, the scores come from here."""
+FEW, FEW_POSITIVE = 50, 10
+"""With fewer test nodes than this, or fewer of the class that is looked for, the scores come from
+here."""
 FOLDS, REPEATS = 5, 5
 SECONDS, LONGEST = 60.0, 600.0
 """What it should take and what it may take, by the size of the graph (`expected_seconds`), never by

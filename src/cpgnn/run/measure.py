@@ -14,6 +14,7 @@ from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.cross_validation import (
     FEW,
+    FEW_POSITIVE,
     CrossValidated,
     affordable,
     cross_validated,
@@ -60,9 +61,9 @@ def measure(
     drawn: bool = False,
     begin: Begin | None = None,
 ) -> Measured:
-    """Scores on the test nodes of the split; where it was `drawn` and they are few, all labelled
-    nodes are held out in turn, by the same fit or, on a large graph, a shorter one. A rare class
-    gets a threshold, as does one with a goal.
+    """Scores on the test nodes of the split. Where it was `drawn` and they are few, or those of the
+    class that is looked for, all labelled nodes are held out in turn, by the same fit or, on a
+    large graph, a shorter one. A rare class gets a threshold, as does one with a goal.
     """
     own, split = fitted.prediction(), fitted.split_
     graph, test = own.graph, split.test
@@ -70,7 +71,9 @@ def measure(
     blind, unseen = without_graph(fitted, split, begin) if len(test) else (None, None)
     honest = fitted.out_of_fold()
     theirs = None if blind is None else blind[test]
-    found = _cross_validated(fitted, begin) if drawn and len(test) < FEW else None
+    positives = int((graph.labels[test] == wanted.positive).sum())
+    few = len(test) < FEW or (wanted.positive is not None and positives < FEW_POSITIVE)
+    found = _cross_validated(fitted, begin) if drawn and few else None
     if found is not None:
         nodes, P, theirs = found.nodes, found.probabilities, found.without_graph
         measured_on = str(found)
