@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, SkipTestWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.multiclass import check_classification_targets
@@ -353,6 +354,12 @@ def test_an_observer_follows_the_fit(graph):
     epochs = []
     CPGNNClassifier("mlp", 1, **FAST).fit(graph, begin=lambda name, most: epochs.append)
     assert [epoch.phase for epoch in epochs] == [1] * 8 + [2] * 12
+
+
+@pytest.mark.parametrize("prior", [3, "mpl", LogisticRegression, LinearRegression()])
+def test_what_is_no_prior_is_refused(prior, graph):
+    with pytest.raises(InputError, match=r"'prior' must be 'auto', .* or 'link'"):
+        CPGNNClassifier(prior).fit(graph)
 
 
 def test_a_custom_prior(graph):

@@ -234,8 +234,8 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         """Raises if a parameter makes no sense, before any data is read."""
         self._settings()
         self._like()
-        own = callable(self.prior) or hasattr(self.prior, "predict_proba")
-        if not own or isinstance(self.prior, type):
+        # A function or a classifier, not the class of one, which is both.
+        if callable(self.prior) == hasattr(self.prior, "predict_proba"):
             check_choice("prior", self.prior, PRIORS)
         check_share("validation", self.validation_share)
         check_count("seed", self.seed, least=0, most=LARGEST_SEED)

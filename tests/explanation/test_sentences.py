@@ -10,6 +10,7 @@ import torch
 
 from cpgnn import CPGNN, CPGNNClassifier, Graph, explain
 from cpgnn.engine.formatting import whole_percent as percent
+from cpgnn.explanation.sentences import sentences
 from toys import planted
 
 
@@ -175,3 +176,20 @@ def test_shares_of_edges_are_not_the_doubly_stochastic_matrix():
             assert f" {percent(F[1, best])} {lead} ({percent(everywhere[best])} of all" in text
             assert f" {percent(model.compatibility_[1, best])} {lead}" not in text
     assert seen > 10
+
+
+def test_a_share_of_edges_is_given_only_where_it_is_the_reason():
+    """ "over 99 % of the edges … (over 99 % of all edges do). They speak against it"."""
+    graph = planted(n=60)
+    model = CPGNNClassifier("mlp", 1, hidden=8, pretrain_epochs=5, epochs=5).fit(graph)
+    made = explain(model, nodes=graph.node_ids[:1])
+    best = made.predicted[0]
+    shares = np.full((3, 3), 0.5)
+    for usual, for_it, told in ((0.2, True, True), (0.2, False, False), (0.5, True, False)):
+        of = replace(made, edge_frequency=shares, edge_share=np.full(3, usual))
+        lift = np.zeros(3)
+        lift[best] = 1.0 if for_it else -1.0
+        of = replace(of, contributions=np.tile(lift, (len(of.contributions), 1)))
+        words = " ".join(sentences(of, 0))
+        assert ("of all edges do" in words) == told
+        assert f"speak {'for' if for_it else 'against'}" in words

@@ -128,8 +128,9 @@ def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]
         if abs(total) < UNSEEN:
             continue
         they = "Together they speak" if n > 1 else "It speaks"
+        reason = _edges(of, int(group), best, total)
         yield (
-            f"{_who(n, count)} like *{of.class_names[group]}*; {_edges(of, int(group), best)}. "
+            f"{_who(n, count)} like *{of.class_names[group]}*{reason}. "
             f"{they} {_side(total)} {rather} ({signed(total)})."
         )
     rest = groups[MOST_GROUPS:]
@@ -162,15 +163,20 @@ def _who(n: int, count: int) -> str:
     return f"{n:,} of its {count:,} neighbours look{'s' if n == 1 else ''}"
 
 
-def _edges(of: Explanation, group: int, best: int) -> str:
-    """ "71 % of the edges of *buyer* nodes lead to *seller* (48 % of all edges do)"."""
-    share, name = of.edge_frequency[group, best], of.class_names[group]
+def _edges(of: Explanation, group: int, best: int, total: float) -> str:
+    """ "; 71 % of the edges of *buyer* nodes lead to *seller* (48 % of all edges do)".
+
+    Nothing where that is not the reason: the numbers do not differ, or point the other way.
+    """
+    share, name, usual = of.edge_frequency[group, best], of.class_names[group], of.edge_share[best]
     if np.isnan(share):
-        return f"where the edges of *{name}* nodes lead is not known"
+        return f"; where the edges of *{name}* nodes lead is not known"
+    if percent(share) == percent(usual) or (share > usual) != (total > 0):
+        return ""
     what, lead = edges_lead(of.weighted)
     return (
-        f"{percent(share)} of the {what} of *{name}* nodes {lead} to *{of.class_names[best]}* "
-        f"({percent(of.edge_share[best])} of all {what} {'does' if of.weighted else 'do'})"
+        f"; {percent(share)} of the {what} of *{name}* nodes {lead} to *{of.class_names[best]}* "
+        f"({percent(usual)} of all {what} {'does' if of.weighted else 'do'})"
     )
 
 
