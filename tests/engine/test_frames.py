@@ -53,7 +53,7 @@ def test_spaces_are_no_difference():
 
 
 def test_a_node_without_features_is_named():
-    with pytest.raises(InputError, match="none for 'b'"):
+    with pytest.raises(InputError, match="Got none for b"):
         Graph.from_pandas(EDGES, features=FEATURES.drop(index=1))
 
 
