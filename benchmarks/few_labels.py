@@ -6,11 +6,14 @@ Graphs as in the published curve: 10,000 nodes, three classes of one size, H = [
 steps. A node whose beliefs are all alike is not classified. Published means are beside.
 
     python few_labels.py          every graph is appended to results/few_labels.jsonl, once
+    python few_labels.py --time   seconds of `estimate_from_few` with 900 labels, by edges
 """
 
 from __future__ import annotations
 
 import json
+import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.distant import estimate_from_few, fit_powers, path_counts, path_frequencies
 from cpgnn.engine.distant import spread_labels as spread
-from measuring import RESULTS
+from measuring import RESULTS, keep
 
 RUNS = RESULTS / "few_labels.jsonl"
 NODES, CLASSES, EDGES, EXPONENT = 10_000, 3, 250_000, -0.3
@@ -88,7 +91,22 @@ def measure(seed: int) -> dict[str, Any]:
     return found
 
 
+def timed() -> None:
+    """Graphs of the same shape, 50 neighbours a node: is the time linear in the edges?"""
+    rows = []
+    for edges in (10**5, 10**6, 10**7):
+        A, labels = planted(0, nodes=edges // 25, edges=edges)
+        train = drawn(labels, 900, np.random.default_rng(0))
+        wall, cpu = time.perf_counter(), time.process_time()
+        estimate_from_few(A, labels, train)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        rows.append({"edges": A.nnz // 2, "nodes": len(labels), "cpu_s": cpu, "wall_s": wall})
+    keep("few_labels_time", rows, "H from 900 labels by paths (`python few_labels.py --time`)")
+
+
 def main() -> None:
+    if "--time" in sys.argv:
+        return timed()
     runs = [json.loads(line) for line in RUNS.read_text().splitlines()] if RUNS.exists() else []
     done = {run["seed"] for run in runs}
     for seed in range(GRAPHS):

@@ -85,7 +85,7 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
     ----------
     classes_ : class names; columns of `predict_proba`
     compatibility_ : Ĥ [c, c], doubly stochastic: what propagation learned to multiply with
-    initial_compatibility_ : the estimate it started from
+    initial_compatibility_, initial_from_ : the estimate it started from, and what that rests on
     edge_frequency_ : [c, c], the share of class i's edges that lead to class j
     edge_frequency_interval_ : `EdgeFrequency`, the same with 90 % intervals and its evidence
     class_shares_ : share of every class among the training labels, [c]
@@ -214,7 +214,7 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         estimate = record.initial_compatibility
         if estimate is None and isinstance(model, CPGNN) and model.num_layers == 0:
             estimate = estimated_compatibility(model, scaled, split, settings)
-        self.initial_compatibility_ = estimate
+        self.initial_compatibility_, self.initial_from_ = estimate, record.initial_from
         self._read_compatibility()
         return self
 

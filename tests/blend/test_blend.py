@@ -59,6 +59,7 @@ def test_the_default_is_a_blend_that_hears_neighbours(fitted):
     assert np.allclose(H.sum(axis=0), 1, atol=1e-6)
     assert H[0].argmin() == 0  # like does not join like
     assert fitted.validation_score_ > 0.5
+    assert fitted.initial_from_ is None  # no H is guessed before it is fitted
 
 
 def test_logits_are_own_part_plus_one_term_a_neighbour(fitted):

@@ -71,6 +71,7 @@ def test_there_and_back_to_the_bit(prior, features, graph, tmp_path):
         "kept_",
         "num_layers_",
         "validation_score_",
+        "initial_from_",
         "n_features_in_",
         "nodes_",
     ):

@@ -115,7 +115,22 @@ def test_which_nodes_calibrate():
     folds = evidence(P, y, val, val[:0], (np.arange(20), said))
     np.testing.assert_array_equal(folds.probabilities[:20], said)
     np.testing.assert_array_equal(folds.probabilities[20:], P[20:])
+    np.testing.assert_array_equal(folds.nodes, np.arange(20))
+    assert not len(folds.choosing)
     assert "out of fold" in folds.source
+
+
+def test_many_validation_nodes_calibrate_alone():
+    P, y, val = beliefs(300, 3), np.arange(300) % 3, np.arange(50, 300)
+    held = np.arange(300)  # nodes that set a temperature
+    known = evidence(P, y, val, held, (np.arange(50), beliefs(50, 3, 5)))
+    np.testing.assert_array_equal(known.nodes, val)
+    assert not len(known.choosing)
+    np.testing.assert_array_equal(known.probabilities, P)
+    y[y == 2] = np.arange(100) < 45  # a class with hardly a validation node
+    y[50] = 2
+    rare = evidence(P, y, val, held, (np.arange(50), beliefs(50, 3, 5)))
+    np.testing.assert_array_equal(rare.nodes, np.arange(50))
 
 
 def promise(value: float, n: int = 200, m: int = 100) -> Promise:
@@ -180,8 +195,8 @@ def test_out_of_fold_beliefs_are_used_where_there_are_any(fitted):
     finally:
         del fitted.honest_
     assert "out of fold" in promised.source
-    train, labels = fitted.split_.train, fitted.graph_.labels
-    assert sum(promised.nodes) == len(deal(train, labels)[1])
+    assert sum(promised.nodes) == len(fitted.split_.train)
+    assert promised.strength == 0  # what is said of the neighbours knows the label
 
 
 @pytest.mark.parametrize(("alpha", "hint"), [(0.0, ""), (1.0, ""), (10, "Did you mean 0.1?")])

@@ -32,7 +32,6 @@ from cpgnn.evaluation.verdict import measured
 from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.graph import Graph
 from cpgnn.run.run import Run
-from cpgnn.training import initial_source
 
 if TYPE_CHECKING:
     from cpgnn.demo import Demo
@@ -107,7 +106,7 @@ def print_run(run: Run, out: Path) -> None:
     to, classifier = console(), run.classifier
     names = [str(name) for name in classifier.classes_]
     to.print(Text(f"Model: {_model_line(run)}"))
-    if initial_source(run.graph, classifier.split_, classifier.settings_) == "paths":
+    if classifier.initial_from_ == "paths":
         to.print("Few edges join two labels, so H was first estimated from longer paths.")
     to.print(Text(run.verdict.headline, style="bold"))
     for reason in run.verdict.reasons:

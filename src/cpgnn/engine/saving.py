@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 import cpgnn
 from cpgnn.engine.arrays import as_array
-from cpgnn.engine.loop import Epoch
+from cpgnn.engine.loop import Epoch, InitialSource
 from cpgnn.engine.records import (
     Count,
     EpochRecord,
@@ -93,6 +93,7 @@ class ModelRecord(Record):
     self_trained: Count = 0
     evidence: dict[str, Share] = Field(default_factory=dict)
     edge_frequency: FrequencyRecord
+    initial_from: InitialSource | None = None
     kept: EpochRecord | None
 
     @model_validator(mode="after")
@@ -161,6 +162,7 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
             "method": found.method,
             "optimistic": found.optimistic,
         },
+        "initial_from": classifier.initial_from_,
         "kept": None if kept is None else asdict(kept),
     }
     arrays = {
@@ -224,6 +226,7 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
     )
     classifier.compatibility_ = arrays["compatibility"]
     classifier.initial_compatibility_ = arrays.get("initial_compatibility")
+    classifier.initial_from_ = record.initial_from
     classifier.edge_frequency_ = arrays["edge_frequency"]
     share, low, high, edges = (arrays[name] for name in FREQUENCIES)
     initial, rest = classifier.initial_compatibility_, dict(record.edge_frequency)

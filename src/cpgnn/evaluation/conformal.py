@@ -16,6 +16,7 @@ Q hears the neighbours once more, through H rather than as if like joined like:
 
 where Σ_j H_ij P(u)_j is how well the belief of u suits a neighbour of class i. This reads no label,
 so it treats calibration nodes and all others alike. λ is chosen on nodes that q is not taken from.
+A blend has heard the neighbours through H by itself: its λ is 0, and all nodes are left for q.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ STRENGTHS = (0.0, 1.0, 2.0, 4.0, 8.0)
 """λ that are tried."""
 LEAST_TO_CHOOSE = 30
 """Nodes without which λ stays 0."""
+ENOUGH, OF_EACH = 200, 30
+"""Validation nodes, in all and of every class, that calibrate alone even where training nodes were
+held out in turn."""
 FLOOR = 1e-3
 """The least that a belief is taken to suit: one neighbour alone rules nothing out."""
 UNFAIR = 0.01
@@ -246,24 +250,33 @@ def evidence(
 ) -> Evidence:
     """Which nodes can calibrate a model that says P [n, c].
 
-    With `out_of_fold`, nodes [m] and what was said of them [m, c] by models that had not seen their
-    labels: these (cross-conformal prediction; the model of all labels is a little better than those
-    of the folds, so its sets err on the safe side). Else the validation nodes: those `held` back
-    from the choice of the epoch set the thresholds and the others choose λ; where none were held
-    back they do both, a third and two thirds of them.
+    Without `out_of_fold`: validation nodes. Those `held` back from the choice of the epoch set the
+    thresholds and the others choose λ; where none were held back they do both, a third and two
+    thirds of them.
+
+    `out_of_fold`: nodes [m] and what was said of them [m, c] by models that had not seen their
+    labels. All of these set the thresholds (cross-conformal prediction); the model of all labels is
+    surer than those of the folds, so its sets err on the safe side. Validation nodes do not: they
+    set the thresholds alone where there are at least 200, and 30 of every class. λ is 0: what is
+    said out of fold of a neighbour knows the label of the node.
     """
-    if out_of_fold is not None:
+    if out_of_fold is not None and not _suffice(labels[val], P.shape[1]):
         nodes, said = out_of_fold
         P = P.copy()
         P[nodes] = said
-        choosing, rest = deal(nodes, labels, seed)
-        return Evidence(rest, choosing, "labelled nodes, out of fold", P)
+        return Evidence(nodes, nodes[:0], "labelled nodes, out of fold", P)
+    if out_of_fold is not None:
+        return Evidence(val, val[:0], "validation nodes, which also chose the model", P)
     held = np.intersect1d(held, val)
     if len(held):
         source = "validation nodes held back from the choice of the epoch"
         return Evidence(held, np.setdiff1d(val, held), source, P)
     choosing, rest = deal(val, labels, seed)
     return Evidence(rest, choosing, "validation nodes, which also chose the epoch", P)
+
+
+def _suffice(labels: np.ndarray, num_classes: int) -> bool:
+    return len(labels) >= ENOUGH and np.bincount(labels, minlength=num_classes).min() >= OF_EACH
 
 
 def deal(nodes: np.ndarray, labels: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,6 @@ from cpgnn.report.grids import Grid, confusion_grid, share_grid
 from cpgnn.report.learning import learning_charts
 from cpgnn.report.nodes import node_data
 from cpgnn.report.suspects import Extremes, extremes
-from cpgnn.training import initial_source
 
 if TYPE_CHECKING:
     from cpgnn.run.run import Run
@@ -87,8 +86,9 @@ def gather(run: Run, name: str) -> Contents:
         true = share_grid("The truth: the same, counted with all labels", H, names)
     propagated = [share_grid("Learned", classifier.compatibility_, names)]
     if classifier.initial_compatibility_ is not None:
-        paths = initial_source(graph, classifier.split_, classifier.settings_) == "paths"
-        title = "Estimate it started from" + ", by paths between labels" * paths
+        title = "Estimate it started from"
+        if classifier.initial_from_ == "paths":
+            title += ", by paths between labels"
         started = share_grid(title, classifier.initial_compatibility_, names)
         propagated.append(started)
     confusion = None
