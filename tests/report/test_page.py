@@ -72,7 +72,7 @@ def test_pictures_and_tables_say_what_they_are(page):
 def test_sections_come_in_order_with_the_answer_first(page):
     reader = Reader(page)
     sections = [attributes["id"] for attributes in reader.all("section")]
-    wanted = "answer matrix learning confusion calibration findings certain search"
+    wanted = "answer matrix learning confusion calibration labels findings certain search"
     assert sections == wanted.split()
 
 

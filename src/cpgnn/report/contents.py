@@ -21,6 +21,7 @@ from cpgnn.relations.relation import TWO_HOPS
 from cpgnn.report.answer import Answer, answer
 from cpgnn.report.charts import Chart, Series, line_chart
 from cpgnn.report.grids import Grid, confusion_grid, share_grid
+from cpgnn.report.labels import Labels, labels
 from cpgnn.report.learning import learning_charts
 from cpgnn.report.nodes import node_data
 from cpgnn.report.suspects import Extremes, extremes
@@ -55,6 +56,7 @@ class Contents:
     set_sizes: tuple[tuple[int, int, float], ...]
     """Classes in a set, nodes that have such a set, and their share; every size but unused ones."""
     set_sentences: tuple[str, ...]
+    labels: Labels
     nodes: Extremes
     data: dict[str, Any]
     """What the search box searches."""
@@ -121,6 +123,7 @@ def gather(run: Run, name: str) -> Contents:
         set_sentences=tuple(run.sets.sentences((graph.labels < 0) & graph.predicted))
         if run.sets
         else (),
+        labels=labels(run),
         nodes=listed,
         data={
             "classes": list(names),

@@ -1,0 +1,58 @@
+"""What the report says of labels: do edges follow them, which are doubtful, which to ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpgnn.check.independence import Independence
+from cpgnn.doubt.labels import review_labels
+from cpgnn.doubt.suggest import suggest
+from cpgnn.engine.formatting import percent
+
+if TYPE_CHECKING:
+    from cpgnn.run.run import Run
+
+LISTED = 10
+"""Labels and nodes that are listed at most."""
+LARGE = 20_000
+"""Nodes from which on the lists are left to the commands, which can take their time."""
+DEALS = 499
+"""Ways to deal the labels that are tried; `check` tries more."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The section about labels; a list that has nothing to say is empty."""
+
+    speaks: str
+    """Whether the classes depend on the edges, in words."""
+    doubtful: tuple[tuple[str, ...], ...]
+    """Node, its label, the class it rather looks like, how likely that is."""
+    contradicted: int
+    """How many labels are doubtful in all."""
+    asked: tuple[tuple[str, str], ...]
+    """Node, and why its label would teach most."""
+
+    def __bool__(self) -> bool:
+        return bool(self.speaks or self.doubtful or self.asked)
+
+
+def labels(run: Run) -> Labels:
+    """The lists of a run on a large graph, or that would take further training, stay empty."""
+    graph, fitted = run.graph, run.classifier
+    known = np.concatenate([fitted.split_.train, fitted.split_.val])
+    found = Independence.of(graph, known, deals=DEALS)
+    doubtful, asked, contradicted = [], [], 0
+    if graph.num_nodes < LARGE and fitted.out_of_fold() is not None:
+        table = review_labels(fitted)
+        contradicted = len(table)
+        for row in table.head(LISTED).itertuples():
+            likely = percent(row.p_suggested, 0)
+            doubtful.append((str(row.id), str(row.label), str(row.suggested), likely))
+    if graph.num_nodes < LARGE and ((graph.labels < 0) & graph.predicted).any():
+        table = suggest(fitted, LISTED)
+        asked = [(str(row.id), str(row.why)) for row in table.itertuples()]
+    return Labels(str(found or ""), tuple(doubtful), contradicted, tuple(asked))
