@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from cpgnn.check.facts import Stats
 from cpgnn.errors import InputError
 from cpgnn.run.predictions import predictions
 from cpgnn.spark import Given, Packed, predict, stats, write_parquet
+from cpgnn.spark.tables import check_tables
 from spark_blends import loud, random_world
 from spark_cluster import CONF
 
@@ -43,6 +45,8 @@ def main(folder: Path) -> None:
             attempt()
         except InputError as error:
             refused.append(str(error))
+    chain = spark.range(49).selectExpr("id AS source", "id + 1 AS target")
+    wide = spark.range(50).select("id", *(F.lit(float(i)).alias(f"f{i}") for i in range(300)))
     here = predictions(classifier, graph).set_index("id")
     p = [name for name in here.columns if name.startswith("p_")]
     found = {
@@ -52,6 +56,7 @@ def main(folder: Path) -> None:
         "gap": float(np.abs(table.loc[here.index, p] - here[p]).to_numpy().max()),
         "homophily_gap": abs(stats(given).homophily_ratio() - Stats.of(graph).homophily_ratio()),
         "refused": refused,
+        "features": check_tables(Given(chain, features=wide)).num_features,
     }
     (folder / "found.json").write_text(json.dumps(found))
     spark.stop()

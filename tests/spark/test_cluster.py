@@ -60,6 +60,7 @@ def test_a_client_of_spark_connect_gets_the_same(tmp_path):
     assert found["rows"] == found["nodes"]
     assert found["gap"] < 1e-5
     assert found["homophily_gap"] < 1e-5
+    assert found["features"] == 300
     new, missing = found["refused"]
     assert "The output must be new" in new
     assert "The table must exist" in missing

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import reduce
-from operator import or_
 
 import numpy as np
 from pyspark import StorageLevel
@@ -265,8 +264,8 @@ def _features(table: DataFrame, kind: T.DataType, name: str) -> Checked:
     features = table.select(
         column_at(table, 0).cast(kind).alias("id"), *(x.alias(n) for n, x in values.items())
     )
-    x = map(F.col, values)
-    bad = reduce(or_, (x.isNull() | F.isnan(x) | (F.abs(x) > LARGEST) for x in x))
+    # An array: Connect refuses expressions as deep as a term for each of many columns makes them.
+    bad = F.exists(F.array(*values), lambda x: x.isNull() | F.isnan(x) | (F.abs(x) > LARGEST))
     rule = Rule(bad, "A feature", "be a finite 32-bit number", "Fill the gaps first.")
     return features, check_rows(features, name, "Features", ("id",), [rule])
 
