@@ -167,7 +167,7 @@ def test_the_demo_needs_a_folder(cpgnn, files):
 
 
 EXPORT = (
-    "no;day;payer_id;payee_id;amount\n"
+    "no;day;party_a;party_b;amount\n"
     "1;05.01.2024;000;001;1.234,50 €\n2;06.01.2024;001;002;12,00 €\n;;;;\n"
 )
 
@@ -177,11 +177,11 @@ def test_columns_of_an_export_are_chosen_by_flags(cpgnn, files):
     done = cpgnn("stats", "export.csv")
     assert done.code == 2
     assert "Name them with --source … and --target …" in done.err
-    done = cpgnn("stats", "export.csv", "--source", "payer_id", "--target", "payee_id")
+    done = cpgnn("stats", "export.csv", "--source", "party_a", "--target", "party_b")
     assert done.code == 0
     assert "columns 'no', 'day', 'amount' not used" in done.err
     assert "use --weight amount" in done.err
-    ends = ("--source", "payer_id", "--target", "payee_id", "--weight", "amount")
+    ends = ("--source", "party_a", "--target", "party_b", "--weight", "amount")
     assert "'1.234,50 €' is 1234.5" in cpgnn("stats", "export.csv", *ends).err
     done = cpgnn("stats", "export.csv", *ends[:-1], "pay_day")
     assert done.code == 2
