@@ -69,7 +69,7 @@ def suggest(
         rule = "change" if graph.adjacency.nnz <= SPARSE * graph.num_nodes else "spread"
     labelled = rng.permutation(np.flatnonzero(graph.labels >= 0))[:MOST_NODES]
     both = np.concatenate([pool, labelled])
-    Z = surroundings(fitted.scaler_(graph), seed)[both]
+    Z = surroundings(own.scaled, seed)[both]
     cell = cells(Z, min(k + len(labelled), len(both)), rng)
     score = scores(rule, graph, P, initial_H_bar(fitted.compatibility_), pool, rng)
     if rule == "centre":

@@ -49,10 +49,10 @@ def labels(run: Run) -> Labels:
     if graph.num_nodes < LARGE and fitted.out_of_fold() is not None:
         table = review_labels(fitted)
         contradicted = len(table)
-        for row in table.head(LISTED).itertuples():
-            likely = percent(row.p_suggested, 0)
-            doubtful.append((str(row.id), str(row.label), str(row.suggested), likely))
+        columns = (table[name][:LISTED] for name in ("id", "label", "suggested", "p_suggested"))
+        for node, label, suggested, p in zip(*columns, strict=True):
+            doubtful.append((str(node), str(label), str(suggested), percent(p, 0)))
     if graph.num_nodes < LARGE and ((graph.labels < 0) & graph.predicted).any():
         table = suggest(fitted, LISTED)
-        asked = [(str(row.id), str(row.why)) for row in table.itertuples()]
+        asked = [(str(node), str(why)) for node, why in zip(table["id"], table["why"], strict=True)]
     return Labels(str(found or ""), tuple(doubtful), contradicted, tuple(asked))
