@@ -27,7 +27,8 @@ OPTIONS = {"types": ("knows", "pays"), "directed": ("pays",), "text": True}
 def main(folder: Path) -> None:
     world = random_world(11, **OPTIONS)
     graph = world.graph()
-    builder = SparkSession.builder.remote("local[2]")
+    # Tasks are tried four times, as on a cluster: `local[2]` ends a job at the first one lost.
+    builder = SparkSession.builder.remote("local[2, 4]")
     for key, value in CONF.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()

@@ -32,10 +32,17 @@ def environment():
     }
 
 
+def causes(log: str) -> str:
+    """What went wrong first, without the pages of Java that follow it; and the last words."""
+    lines = [line for line in log.splitlines() if not line.lstrip().startswith("at ")]
+    telling = [line for line in lines if "Error" in line or "Exception" in line or "Lost" in line]
+    return "\n".join([*telling[:40], "…", *lines[-40:]])
+
+
 def test_a_killed_executor_changes_nothing(tmp_path):
     command = [sys.executable, str(TESTS / "spark_cluster.py"), str(tmp_path)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, causes(done.stderr)
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["executors"] == 2
     assert len(found["killed"]) == 1
@@ -54,7 +61,7 @@ def test_a_client_of_spark_connect_gets_the_same(tmp_path):
     pytest.importorskip("grpc")
     command = [sys.executable, str(TESTS / "spark_connect.py"), str(tmp_path)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, causes(done.stderr)
     found = json.loads((tmp_path / "found.json").read_text())
     assert "connect" in found["client"]
     assert found["rows"] == found["nodes"]
@@ -76,5 +83,5 @@ def test_the_same_words_follow_spark_submit(tmp_path):
     command = [str(submit), "--master", "local[2]", "--conf", "spark.ui.enabled=false", str(job)]
     command += ["spark", "stats", files.edges, "--labels", files.labels]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, causes(done.stderr)
     assert f"{Stats.of(files.graph).homophily_ratio():.3f}" in done.stdout
