@@ -43,6 +43,9 @@ def test_an_export_of_six_columns(put, encoding):
         ("Auftraggeber", "Empfänger"),
         ("nameOrig", "nameDest"),
         ("citing", "cited"),
+        ("Konto", "Gegenkonto"),
+        ("Account No", "Counterparty"),
+        ("Debit Account", "Credit Account"),
     ],
 )
 def test_payer_and_payee_are_the_ends_of_a_payment(put, payer, payee):
@@ -51,6 +54,58 @@ def test_payer_and_payee_are_the_ends_of_a_payment(put, payer, payee):
     assert names(loaded) == ["a", "b", "c"]
     assert loaded.graph.num_edges == 2
     assert "columns 'no', 'date', 'amount', 'text' not used" in text(loaded)
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "#", "index", "Nr.", "lfd. Nr."])
+@pytest.mark.parametrize("ends", ["source,target", "payer,payee", "wer,wen"])
+def test_three_columns_of_which_the_first_counts_the_rows(put, name, ends):
+    edges = put("e.csv", f"{name},{ends}\n0,a,b\n1,b,c\n2,a,c\n")
+    labels = put("l.csv", f"{name},Konto,Art\n1,a,x\n2,b,y\n3,c,x\n")
+    loaded = read_graph(edges, labels)
+    assert names(loaded) == ["a", "b", "c"]
+    assert loaded.graph.num_edges == 3
+    assert not loaded.graph.is_weighted
+    assert loaded.graph.labels.tolist() == [0, 1, 0]
+    assert text(loaded).count(f"column {name!r} not used") == 2
+
+
+@pytest.mark.parametrize(
+    ("edges", "labels"),
+    [
+        ("index,other,weight\na,b,2\nb,c,3\n", "index,label,split\na,x,train\nb,y,train\n"),
+        ("no,other,strength\na,b,2\nb,c,3\n", "index,class,set\na,x,train\nb,y,train\n"),
+    ],
+)
+def test_a_first_column_that_is_needed_is_no_counter(put, edges, labels):
+    loaded = read_graph(put("e.csv", edges), put("l.csv", labels))
+    assert names(loaded) == ["a", "b", "c"]
+    assert loaded.graph.adjacency[0, 1] == 2
+    assert loaded.graph.labels.tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize("name", ["amount", "Betrag", "total"])
+def test_an_amount_beside_two_ends_is_offered_not_taken(put, name):
+    path = put("e.csv", f"source,target,{name}\na,b,1\nb,c,9\n")
+    loaded = read_graph(path)
+    assert not loaded.graph.is_weighted
+    assert f"column {name!r} not used" in text(loaded)
+    assert f"to weigh the edges by {name!r}, use weight={name!r}" in text(loaded)
+    assert read_graph(path, weight=name).graph.adjacency[1, 2] == 9
+
+
+@pytest.mark.parametrize("label", ["is_fraud", "Fraud", "Klasse", "catégorie", "target"])
+def test_labels_among_many_columns_by_the_names_people_use(put, label):
+    labels = put("l.csv", f"no,customer id,opened,{label},by\n1,a,2020,x,M\n2,b,2021,y,M\n")
+    loaded = read_graph(put("e.csv", EDGES), labels)
+    assert loaded.graph.labels.tolist() == [0, 1, -1]
+    assert "columns 'no', 'opened', 'by' not used" in text(loaded)
+
+
+def test_the_column_with_the_ids_can_be_named_where_no_id_fits(put):
+    labels = put("l.csv", "no,text,Debitor,label\n1,so,a,x\n2,so,b,y\n")
+    with pytest.raises(InputError, match=r"or name the column with the ids with id='…'"):
+        read_graph(put("e.csv", EDGES), labels)
+    assert read_graph(put("e.csv", EDGES), labels, id="Debitor").graph.labels.tolist() == [0, 1, -1]
 
 
 def test_ends_by_name(put):

@@ -46,6 +46,14 @@ def test_labels_before_ids(put, labels):
     assert "in another order: id is column" in found.notices[0]
 
 
+def test_a_header_nobody_knows_above_labels_before_ids(put):
+    labels = put("l.csv", "State,Account\nx,a1\nx,a2\ny,a3\ny,a4\ny,a5\n")
+    found = read_graph(put("e.csv", "a1,a2\na2,a3\na3,a4\na4,a5\n"), labels).graph
+    assert found.class_names == ("x", "y")
+    assert found.labels.tolist() == [0, 0, 1, 1, 1]
+    assert any("line 1 (State, Account) was read as a header" in told for told in found.notices)
+
+
 @pytest.mark.parametrize(
     "edges",
     ["weight,source,target\n2,a,b\n3,b,c\n", "2,a,b\n3,b,c\n", "target,source,w\nb,a,2\nc,b,3\n",

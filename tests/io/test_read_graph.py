@@ -52,13 +52,13 @@ def test_ids_are_never_normalised(put, odd):
 
 
 def test_weights_notices_and_no_python_warnings(put):
-    path = put("e.csv", "source,target,amount\na,b,2\nb,a,0.5\na,a,1\nb,c,0\n")
+    path = put("e.csv", "source,target,worth\na,b,2\nb,a,0.5\na,a,1\nb,c,0\n")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         graph = read_graph(path, directed=False).graph
     assert graph.adjacency.toarray().tolist() == [[0, 2.5, 0], [2.5, 0, 0], [0, 0, 0]]
     text = "\n".join(graph.notices)
-    for part in ("'amount' is used as the edge weight", "self-loop", "weight 0", "1 node has no"):
+    for part in ("'worth' is used as the edge weight", "self-loop", "weight 0", "1 node has no"):
         assert part in text
 
 

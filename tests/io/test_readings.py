@@ -192,10 +192,10 @@ def test_a_later_file_is_read_alike(put, tmp_path):
 
 
 def test_weights_in_another_dress(put):
-    loaded = read_graph(put("e.csv", "von;nach;Betrag\na;b;1.234,50 €\nb;c;2,00 €\n"))
+    loaded = read_graph(put("e.csv", "von;nach;Zahlung\na;b;1.234,50 €\nb;c;2,00 €\n"))
     assert loaded.graph.adjacency.toarray()[0, 1] == 1234.5
     notices = "\n".join(loaded.graph.notices)
-    assert "'Betrag' is used as the edge weight" in notices
+    assert "'Zahlung' is used as the edge weight" in notices
     assert "'1.234,50 €' is 1234.5" in notices
 
 

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 Edges = Annotated[
     str,
     typer.Argument(
-        help="Edges: source, target, perhaps weight, type. CSV, TSV, .gz, Parquet, GraphML, .npz."
+        help="Edges: source, target, perhaps weight, type. CSV, TSV, .gz, Excel, Parquet, a database, "
+        "GraphML, .npz."
     ),
 ]
 Labels = Annotated[str | None, typer.Option(help="Labels: id, label[, split = train|val|test].")]
 Features = Annotated[
     list[str] | None,
-    typer.Option(help="Features: id, then one numeric column each; or .npz. May be repeated."),
+    typer.Option(help="Features: id, then numbers, dates or text; or .npz. May be repeated."),
 ]
 Unlabelled = Annotated[
     str | None, typer.Option(help="A label that means unknown; an empty one always does.")

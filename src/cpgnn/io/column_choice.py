@@ -11,11 +11,15 @@ from cpgnn.errors import InputError, advise, check_choice, wrong_value
 from cpgnn.io.address import Place
 from cpgnn.io.files import wrong
 from cpgnn.io.headers import (
+    AMOUNT,
+    CLASS,
+    COUNTER,
     ID,
     KIND,
     KNOWN,
     LABEL,
     NODES,
+    OTHER_ACCOUNT,
     PAYEE,
     PAYER,
     RELATION,
@@ -103,9 +107,9 @@ class Columns:
         last = _there(self.find_relation(path, header), self.find_time(header))
         rest = [i for i in range(width) if i not in last]
         given = [find.named(key, getattr(self, key)) for key in ("source", "target", "weight")]
-        called = [find.called(names) for names in (SOURCE | PAYER, TARGET | PAYEE, WEIGHT)]
+        called = [*find.ends(), find.called(WEIGHT)]
         if not _there(*given) and len(rest) <= 3:
-            return [*_in_order(called, rest), *last]
+            return [*_in_order(called, find.uncounted(rest, called, WEIGHT | AMOUNT)), *last]
         source, target, weight = (
             by_name if i is None else i for i, by_name in zip(given, called, strict=True)
         )
@@ -147,9 +151,10 @@ class Columns:
         rest = [i for i in range(width) if i not in last]
         if ids is None and label is None and len(rest) <= 3:
             called = [find.called(names) for names in (ID, LABEL, SPLIT)]
-            return [*_in_order(called, rest), *last]
+            return [*_in_order(called, find.uncounted(rest, called, SPLIT)), *last]
         ids = find.id() if ids is None else ids
-        label = find.called(LABEL) if label is None else label
+        if label is None:
+            label = next(iter(_there(find.called(LABEL), find.called(CLASS))), None)
         if label is None and width == 2:
             label = 1 - ids
         if label is None or label == ids:
@@ -227,6 +232,25 @@ class _Finder:
         found = [i for i, name in enumerate(self.header or ()) if plain(name) in names]
         return found[0] if len(found) == 1 else None
 
+    def ends(self) -> list[int | None]:
+        """Where source and target stand, by their names."""
+        known = [self.called(SOURCE | PAYER), self.called(TARGET | PAYEE)]
+        accounts = [self.called(NODES), self.called(OTHER_ACCOUNT)]
+        return known if None in accounts or None not in known else accounts
+
+    def uncounted(
+        self, rest: list[int], called: Sequence[int | None], third: frozenset[str]
+    ) -> list[int]:
+        """Three columns without a first one that only counts the rows.
+
+        Unless the others are no table by themselves: the second a label, or the last a `third`.
+        """
+        if len(rest) != 3 or rest[0] != 0 or not self.is_index(0):
+            return rest
+        second, last = (plain((self.header or ())[i]) for i in rest[1:])
+        needed = {*_there(*called)} != {*rest[1:]} and (second in LABEL or last in third)
+        return rest if needed else rest[1:]
+
     def id(self) -> int:
         """The first column; the one called id where the first is called something else."""
         called = [self.called(ID - {"index"}), self.called(ID - WEAK), self.called(NODES)]
@@ -238,5 +262,4 @@ class _Finder:
 
     def is_index(self, i: int) -> bool:
         """Whether a column is named as pandas and spreadsheets name one that counts rows."""
-        names = [plain(name) for name in self.header or ()]
-        return names[i : i + 1] in ([""], ["unnamed:0"], ["index"], ["row"], ["no"])
+        return self.header is not None and plain(self.header[i]) in COUNTER

@@ -97,6 +97,8 @@ def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
         file = read(pick=lambda *_: [1, 2, 0])
     file, times, dated = take_times(file, columns)
     file, relation, told_types = take_types(file, columns)
+    if columns.weight is None and (last := (file.header or ())[2:]) and plain(last[0]) in AMOUNT:
+        file = file.without(2, unused=(*file.unused, last[0]))  # offered below
     width = file.table.num_columns
     if width not in (2, 3):
         raise file.wrong_width("Edges", "have 2 or 3 columns: source, target[, weight]")

@@ -48,11 +48,17 @@ ID = _names(
 )
 NODES = _names(
     "account account_no account_nr account_number customer customer_id customer_no client "
-    "client_id user member member_id company company_id entity entity_id konto kontonummer kunde"
+    "client_id user member member_id company company_id entity entity_id konto kontonummer kunde "
+    "kundennummer compte cuenta conto"
 )
 """What nodes are called in exports: they say which of many columns has the ids, not that a line is
 a header."""
 LABEL = _names("label labels class classes y category class_label node_label")
+CLASS = _names(
+    "fraud is_fraud fraudulent klasse klassifikation kategorie classe clase categorie catégorie "
+    "categoria categoría target"
+)
+"""What labels are called in exports: they say which of many columns has them."""
 SPLIT = _names("split fold mask set subset")
 WEIGHT = _names("weight weights w value count strength score edge_weight")
 RELATION = _names(
@@ -66,14 +72,28 @@ ENDS = ID | SOURCE | TARGET
 KNOWN = ENDS | LABEL | SPLIT | WEIGHT
 PAYER = _names(
     "payer payer_id debtor sender_id sender_account name_orig buyer buyer_id caller follower "
-    "citing citing_id auftraggeber absender zahler donneur_d_ordre ordonnateur ordenante ordinante"
+    "citing citing_id auftraggeber absender zahler donneur_d_ordre ordonnateur ordenante ordinante "
+    "debit_account debtor_account account_debit sollkonto compte_debit cuenta_origen "
+    "sending_account von"
 )
 PAYEE = _names(
     "payee payee_id creditor receiver_id receiver_account recipient recipient_id name_dest seller "
     "seller_id callee followee cited cited_id empfänger empfaenger bénéficiaire beneficiaire "
-    "beneficiario destinataire"
+    "beneficiario destinataire credit_account creditor_account account_credit habenkonto "
+    "compte_credit cuenta_destino receiving_account an nach"
 )
 """The ends of a payment: they say which of many columns is which, not that a line is a header."""
+OTHER_ACCOUNT = _names(
+    "counterparty counterparty_id counterparty_account counter_account contra_account "
+    "offset_account gegenkonto gegenpartei compte_contrepartie contrepartie contropartita "
+    "contrapartida contracuenta"
+)
+"""The other end, where the first is called as nodes are: `Konto`, `Gegenkonto`."""
+COUNTER = _names(
+    "# unnamed:0 index row no nr num number line line_no row_no row_number rowid lfd lfdnr lfd_nr "
+    "zeile serial serial_no s_no sr_no n° nº"
+)
+"""What a first column that only counts the rows is called, by pandas, spreadsheets and people."""
 AMOUNT = _names("amount amounts sum total volume price betrag summe umsatz montant importe")
 """Names of columns that may be meant as the weight."""
 WEAK = _names("u v i j from to head tail start end node nodes name key index")

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.engine.text import count, shorten
+from cpgnn.errors import Message, advise
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.files import StrPath
 from cpgnn.io.names import NO_CONTROL, has_control, has_lines
@@ -181,13 +182,13 @@ def check_known(
         raise file.wrong("Node ids", _SPACES, got, _REMOVE, row=int(rows[twin]))
     name, hint = shorten(missing[0].as_py()), _nearly(missing, graph_ids)
     if strict or too_many(unknown):
+        named = Message(", or name the column with the ids with ", advise("{}", id="…"))
+        match = Message("Check that the files match", named if file.header else "", ".")
         raise file.wrong(
             "Every id" if strict else "Most ids",
             f"be in {graph_path}",
             f"{number:,} of {len(ids):,} that {'is' if number == 1 else 'are'} not ({name} first)",
-            f"{hint}. Write them the same way in both files."
-            if hint
-            else "Check that the files match.",
+            f"{hint}. Write them the same way in both files." if hint else match,
             row=int(rows[0]),
         )
     lack = count(number, "id is", "ids are")

@@ -61,7 +61,8 @@ def read_labels(path: Place, unlabelled: str | None, columns: Columns | None = N
     read = partial(read_table, path, header=columns.header, names=columns.names)
     file = read(pick=columns.labels)
     if label_first(file, columns):
-        file = read(pick=lambda *file: [1, 0, *range(2, file[2])])
+        ids = (0,) if file.header else (1,)  # the ids tell whether the first line is a header
+        file = read(pick=lambda *file: [1, 0, *range(2, file[2])], ids=ids)
     file, times, dated = take_times(file, columns)
     file, kinds = _kinds(file, columns, unlabelled)
     width = file.table.num_columns
