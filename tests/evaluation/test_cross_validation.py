@@ -16,6 +16,7 @@ from cpgnn.evaluation.cross_validation import (
     cross_validated,
     expected_seconds,
 )
+from cpgnn.evaluation.thresholds import choose_threshold
 from cpgnn.io import LoadedGraph
 from cpgnn.run.folder import fit_run, load_run
 from hostile import hostile_graph, quick_classifier
@@ -34,13 +35,17 @@ def test_nodes_are_held_out_once_a_repeat_and_keep_their_places():
         P = np.zeros((60, 2))
         P[:, 0] = np.arange(60)  # says who it is
         P[split.train] = np.nan
-        return P, -P
+        called = np.zeros(60, dtype=bool)
+        called[split.test[0]] = True
+        return {"probabilities": P, "without_graph": -P, "called": called}
 
     found = cross_validated(LABELS, predict)
     assert found.probabilities.shape == (REPEATS, 40, 2)
     np.testing.assert_array_equal(found.nodes, np.flatnonzero(LABELS >= 0))
     np.testing.assert_array_equal(found.probabilities[:, :, 0], np.tile(found.nodes, (REPEATS, 1)))
     np.testing.assert_array_equal(found.without_graph, -found.probabilities)
+    assert found.called.sum(axis=1).tolist() == [FOLDS] * REPEATS
+    assert found.called_without is None
     for repeat in range(REPEATS):
         held_out = np.concatenate(seen[repeat * FOLDS : (repeat + 1) * FOLDS])
         np.testing.assert_array_equal(np.sort(held_out), found.nodes)
@@ -50,7 +55,7 @@ def test_nodes_are_held_out_once_a_repeat_and_keep_their_places():
 
 def test_a_class_of_two_makes_two_folds():
     labels = np.repeat([0, 1], [10, 2])
-    found = cross_validated(labels, lambda split: (np.zeros((12, 2)), None))
+    found = cross_validated(labels, lambda split: {"probabilities": np.zeros((12, 2))})
     assert found.folds == 2
     assert found.without_graph is None
 
@@ -139,6 +144,36 @@ def test_a_rare_class_is_held_out_in_turn_where_few_are_held_out(
     assert run.evaluation.accuracy.n == (300 if turns else 60)
     assert run.evaluation.average_precision.n == (rare if turns else rare // 5)
     assert ("held out in turn" in run.evaluation.measured_on) == turns
+    recall, without = run.flag.test["recall"], run.without_graph.threshold["recall"]
+    assert recall.n == without.n == (rare if turns else rare // 5)  # of the same nodes
+
+
+def test_each_fold_flags_by_a_threshold_of_its_own(tmp_path, monkeypatch):
+    """Two frauds among the held-out nodes said that a threshold finds none of twelve."""
+    monkeypatch.setattr(cross_validation, "SECONDS", 60.0)
+    monkeypatch.setattr(cross_validation, "REPEATS", 1)
+    y = np.where(np.arange(200) < 15, 1, 0)
+    given = LoadedGraph(planted(n=200).with_labels(y, ["ordinary", "fraud"]), None)
+    splits = []
+    fit = CPGNNClassifier.fit
+
+    def kept(self, *given, **rest):
+        made = fit(self, *given, **rest)
+        splits.append((made, rest["split"]))
+        return made
+
+    monkeypatch.setattr(CPGNNClassifier, "fit", kept)
+    run = fit_run(given, quick_classifier(), tmp_path / "run", positive="fraud")
+    hits = called = 0
+    assert len(splits) == 1 + FOLDS
+    for made, split in splits[1:]:
+        P = made.prediction().probabilities[:, 1]
+        chosen = choose_threshold(P[split.val], y[split.val] == 1)
+        flags = P[split.test] >= chosen.value
+        hits, called = hits + (flags & (y[split.test] == 1)).sum(), called + flags.sum()
+    found = run.flag.test
+    assert (found["recall"].value, found["recall"].n) == (hits / 15, 15)
+    assert found["precision"].value == pytest.approx(hits / called)
 
 
 def test_the_only_label_of_a_class_is_always_trained_on():
@@ -147,7 +182,7 @@ def test_the_only_label_of_a_class_is_always_trained_on():
 
     def predict(split):
         seen.append(split)
-        return np.full((len(labels), 3), 1 / 3), None
+        return {"probabilities": np.full((len(labels), 3), 1 / 3)}
 
     made = cross_validated(labels, predict)
     assert made is not None

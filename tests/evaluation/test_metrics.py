@@ -148,6 +148,18 @@ def test_a_class_that_is_absent_from_the_test_nodes():
     assert scores.macro_f1.value == pytest.approx(expected)
 
 
+def test_precision_of_a_class_that_is_called_less_than_once_a_repeat():
+    """1.4 hits in 1.4 calls were written as 1.4 of 1."""
+    y = np.array([0, 0, 0, 0, 1, 1])
+    P = np.zeros((5, 6, 2))
+    for repeat, called in enumerate([[4], [4, 5], [4, 5], [4], [5]]):
+        P[repeat, :, 0] = 1
+        P[repeat, called] = [0, 1]
+    made = evaluate(P, y, ["a", "b"]).precision["b"]
+    assert (made.value, made.n) == (1.0, 1)
+    assert 0 < made.low < made.high == 1.0
+
+
 def test_repeats_are_averaged_and_add_no_nodes():
     P, y = predictions(4)
     other = np.roll(P, 1, axis=0)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
 from cpgnn.errors import InputError
-from cpgnn.evaluation.thresholds import Goal, choose_threshold, threshold_scores
+from cpgnn.evaluation.thresholds import Goal, call_scores, choose_threshold, threshold_scores
 
 P = np.array([0.9, 0.8, 0.7, 0.7, 0.4, 0.1])
 HIT = np.array([1, 0, 1, 1, 0, 1], dtype=bool)
@@ -56,6 +56,13 @@ def test_scores_on_other_nodes():
     assert (scores["precision"].value, scores["precision"].n) == (0.75, 4)
     assert (scores["recall"].value, scores["recall"].n) == (0.75, 4)
     assert scores["recall"].low < 0.75 < scores["recall"].high
+
+
+def test_scores_of_repeated_calls_are_means():
+    called = np.array([[True, True, False, False], [True, False, False, False]])
+    scores = call_scores(called, np.array([True, False, True, False]))
+    assert scores["precision"].value == pytest.approx(1 / 1.5)
+    assert (scores["recall"].value, scores["recall"].n) == (0.5, 2)
 
 
 def test_what_makes_no_sense_is_refused():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Edges = Annotated[
     str,
     typer.Argument(
-        help="Edges: source, target, perhaps weight, type. CSV, TSV, .gz, Excel, Parquet, a database, "
+        help="Edges: source, target, perhaps weight, type. CSV, TSV, .gz, Excel, Parquet, SQL, "
         "GraphML, .npz."
     ),
 ]

@@ -164,7 +164,7 @@ def _with_interval(share: float, low: float, high: float) -> str:
 
 
 def print_flag(to: Console, flag: Flag) -> None:
-    scores = ((f"{name} on held-out nodes", of) for name, of in (flag.test or {}).items())
+    scores = ((f"{name} on nodes held out", of) for name, of in (flag.test or {}).items())
     show(to, score_table(_flag_line(flag), scores))
 
 

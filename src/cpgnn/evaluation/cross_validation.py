@@ -24,11 +24,11 @@ SECONDS, LONGEST = 60.0, 600.0
 """What it should take and what it may take, by the size of the graph (`expected_seconds`), never by
 the clock: the same run is repeated as often on a busy machine."""
 
-Predict = Callable[[Split], tuple[np.ndarray, np.ndarray | None]]
-"""Trains on a split: probabilities [n, c] of a model, and of one without the graph if there is."""
+Predict = Callable[[Split], dict[str, np.ndarray]]
+"""Trains on a split: what `CrossValidated` holds under these names, for all nodes [n, …]."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CrossValidated:
     """Predictions of t labelled nodes, r times, each by a model that had not seen their labels."""
 
@@ -36,8 +36,11 @@ class CrossValidated:
     """[t]"""
     probabilities: np.ndarray
     """[r, t, c]"""
-    without_graph: np.ndarray | None
-    """[r, t, c]"""
+    without_graph: np.ndarray | None = None
+    """[r, t, c], by models without the graph"""
+    called: np.ndarray | None = None
+    called_without: np.ndarray | None = None
+    """[r, t]: whether each reaches the threshold of its model, of the one without the graph"""
     folds: int
     brief: bool = False
     """Whether models trained more briefly than the one they stand for."""
@@ -91,19 +94,15 @@ def cross_validated(
     folds = min(FOLDS, int(sizes[several].min(initial=FOLDS)))
     if not repeats or len(several) < 2:
         return None
-    found: list[tuple[np.ndarray, np.ndarray | None]] = []
+    found: dict[str, np.ndarray] = {}
     for repeat in range(repeats):
-        parts = []
         dealt = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
         for others, fold in dealt.split(nodes, labels[nodes]):
             known = labels_of(labels, np.concatenate([nodes[others], alone]))
             drawn = stratified_split(known, validation=validation, seed=seed + repeat)
-            P, blind = predict(Split(drawn.train, drawn.val, nodes[fold]))
-            parts.append((fold, P[nodes[fold]], None if blind is None else blind[nodes[fold]]))
-        order = np.argsort(np.concatenate([fold for fold, _, _ in parts]))
-        ours = np.concatenate([P for _, P, _ in parts])[order]
-        blinds = [blind for _, _, blind in parts if blind is not None]
-        found.append((ours, np.concatenate(blinds)[order] if blinds else None))
-    without = [blind for _, blind in found if blind is not None]
-    every = np.stack([P for P, _ in found])
-    return CrossValidated(nodes, every, np.stack(without) if without else None, folds, brief)
+            made = predict(Split(drawn.train, drawn.val, nodes[fold]))
+            for name, values in made.items():
+                shape = (repeats, len(nodes), *values.shape[1:])
+                every = found.setdefault(name, np.zeros(shape, values.dtype))
+                every[repeat, fold] = values[nodes[fold]]
+    return CrossValidated(nodes=nodes, folds=folds, brief=brief, **found)

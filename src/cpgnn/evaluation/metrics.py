@@ -68,13 +68,13 @@ def positive_class(names: Sequence[str], sizes: np.ndarray, positive: str | None
     return names.index(positive)
 
 
-def share(hits: float, n: int) -> Scored:
-    """hits / n with Wilson's interval; NaN where n is 0."""
+def share(hits: float, n: float) -> Scored:
+    """hits / n with Wilson's interval; NaN where n is 0. Means over repeats may be fractions."""
     if n == 0:
         return Scored(float("nan"), 0, float("nan"), float("nan"))
     p = hits / n
     low, high = _wilson(np.array(p), np.array(n))
-    return Scored(p, n, float(low), float(high))
+    return Scored(p, max(1, round(n)), float(low), float(high))
 
 
 def difference(right: np.ndarray, other: np.ndarray) -> Scored:
@@ -192,8 +192,8 @@ def evaluate(
         accuracy=share(float(hits.sum()), n),
         macro_f1=_macro_f1(C, n),
         majority=share(float(rows.max()), n),
-        precision={m: share(float(hits[i]), round(columns[i])) for i, m in enumerate(class_names)},
-        recall={m: share(float(hits[i]), round(rows[i])) for i, m in enumerate(class_names)},
+        precision={m: share(float(hits[i]), float(columns[i])) for i, m in enumerate(class_names)},
+        recall={m: share(float(hits[i]), float(rows[i])) for i, m in enumerate(class_names)},
         confusion=C,
         measured_on=measured_on,
         **ranking,

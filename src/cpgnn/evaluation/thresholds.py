@@ -114,11 +114,16 @@ def threshold_scores(
     threshold: float, probability: np.ndarray, positive: np.ndarray
 ) -> dict[str, Scored]:
     """Precision and recall of a threshold on other nodes, each with its n and 95 % interval."""
-    called = probability >= threshold
-    hits = int((called & positive).sum())
+    return call_scores(probability >= threshold, positive)
+
+
+def call_scores(called: np.ndarray, positive: np.ndarray) -> dict[str, Scored]:
+    """Precision and recall where the nodes `called`, [t] or [repeats, t], are held for positive."""
+    called = np.atleast_2d(called)
+    hits = (called & positive).sum() / len(called)
     return {
-        "precision": share(hits, int(called.sum())),
-        "recall": share(hits, int(positive.sum())),
+        "precision": share(float(hits), float(called.sum() / len(called))),
+        "recall": share(float(hits), int(positive.sum())),
     }
 
 

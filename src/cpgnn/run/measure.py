@@ -21,7 +21,7 @@ from cpgnn.evaluation.cross_validation import (
     expected_seconds,
 )
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, evaluate
-from cpgnn.evaluation.thresholds import Flag, Goal, choose_flag
+from cpgnn.evaluation.thresholds import Flag, Goal, call_scores, choose_flag
 from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba, without_edges
 from cpgnn.graph import Graph
 from cpgnn.settings import BUDGETS
@@ -73,7 +73,7 @@ def measure(
     theirs = None if blind is None else blind[test]
     positives = int((graph.labels[test] == wanted.positive).sum())
     few = len(test) < FEW or (wanted.positive is not None and positives < FEW_POSITIVE)
-    found = _cross_validated(fitted, begin) if drawn and few else None
+    found = _cross_validated(fitted, wanted, begin) if drawn and few else None
     if found is not None:
         nodes, P, theirs = found.nodes, found.probabilities, found.without_graph
         measured_on = str(found)
@@ -100,6 +100,11 @@ def measure(
     if flag is not None and blind is not None and without is not None:
         other = _flag(blind, graph, split, wanted, unseen)
         without = replace(without, threshold=None if other is None else other.test)
+    if flag is not None and found is not None and found.called is not None:
+        hit = graph.labels[found.nodes] == wanted.positive
+        flag = replace(flag, test=call_scores(found.called, hit))
+        if without is not None and found.called_without is not None:
+            without = replace(without, threshold=call_scores(found.called_without, hit))
     known = test[~own.nothing_known[test]]
     if len(known):
         calibration = Calibration.of(
@@ -146,8 +151,18 @@ def _flag(P: np.ndarray, graph: Graph, split: Split, wanted: Wanted, honest: Hon
     return choose_flag(P[:, target], hit, split, name, wanted.goal or Goal(), seen)
 
 
-def _cross_validated(fitted: CPGNNClassifier, begin: Begin | None) -> CrossValidated | None:
-    """The whole fit, choice of the model and all, once for each fold."""
+def _called(
+    P: np.ndarray, graph: Graph, split: Split, wanted: Wanted, honest: Honest
+) -> np.ndarray:
+    """Which nodes [n] reach the threshold of a model; none, if it could not choose one."""
+    flag = _flag(P, graph, split, wanted, honest)
+    return P[:, wanted.positive] >= (np.inf if flag is None else flag.value)
+
+
+def _cross_validated(
+    fitted: CPGNNClassifier, wanted: Wanted, begin: Begin | None
+) -> CrossValidated | None:
+    """The whole fit, choice of the model, of a threshold and all, once for each fold."""
     graph, budget = fitted.graph_, fitted.budget
     # Seven candidates are tried where none was named, and the best is trained twice.
     epochs = len(fitted.history_) * (3 if len(fitted.trials_) > 1 else 1)
@@ -156,13 +171,21 @@ def _cross_validated(fitted: CPGNNClassifier, begin: Begin | None) -> CrossValid
     shorter = BUDGETS["fast"] / BUDGETS[budget] if fitted.evidence_ or not fitted.epochs else 1.0
     repeats, brief = affordable(seconds, shorter)
 
-    def predict(split: Split) -> tuple[np.ndarray, np.ndarray | None]:
+    def predict(split: Split) -> dict[str, np.ndarray]:
         scaler: FeatureScaler = fitted.scaler_
         # One label a class leaves none to choose by: the model that all of them chose is repeated.
         again = clone(fitted) if len(split.val) else as_chosen(fitted)
         again.set_params(budget="fast" if brief else budget)
         again.fit(graph, split=split, scaler=scaler)
-        return again.prediction().probabilities, without_graph(again, split)[0]
+        P, (blind, unseen) = again.prediction().probabilities, without_graph(again, split)
+        made = {"probabilities": P}
+        if blind is not None:
+            made["without_graph"] = blind
+        if wanted.positive is not None:
+            made["called"] = _called(P, graph, split, wanted, again.out_of_fold())
+            if blind is not None:
+                made["called_without"] = _called(blind, graph, split, wanted, unseen)
+        return made
 
     if begin is not None and repeats:
         expect(begin, 1)
