@@ -134,6 +134,7 @@ def loud(graph: Graph, seed: int = 0) -> CPGNNClassifier:
     priors = [*blend.priors, NetworkPrior("link", "rows", network(graph.num_nodes))]
     if graph.kinds is not None:
         priors.append(NetworkPrior("ties", "all_rows", network(graph.num_nodes, 4)))
+        priors.append(NetworkPrior("further", "paths", network(graph.num_nodes, 3)))
     if graph.features is None:
         priors.append(SpreadPrior("spread", c))
     else:

@@ -10,6 +10,7 @@ from cpgnn import CPGNNClassifier, Graph, explain_features, read_graph
 from cpgnn.explanation.pieces import blend_pieces
 from cpgnn.priors.columns import STRUCTURE
 from cpgnn.priors.inputs import NARROW, Basis, Inputs
+from cpgnn.relations.derived import entries_leading_on
 
 N, TOWNS, COLOURS = 400, 150, 4
 
@@ -97,6 +98,47 @@ def test_rows_of_all_edges_lead_to_other_kinds_too(sharers):
     wanted = np.zeros((n, n))
     wanted[:, known[known >= 0]] = dense[:, known >= 0]
     np.testing.assert_allclose(later.all_rows.toarray(), wanted, rtol=1e-6)
+
+
+def test_paths_lead_on_through_other_kinds():
+    """Authors 0-1, papers 2-4, venues 5-6: an author's row holds papers, and venues through them,
+    but neither other authors nor papers of the same venue; against a sum over paths."""
+    pairs = np.array([(0, 2), (0, 3), (1, 3), (1, 4), (2, 5), (3, 5), (4, 6)])
+    graph = Graph.from_edges(*pairs.T, num_nodes=7, labels=[0, 1, -1, -1, -1, -1, -1])
+    graph = graph.with_kinds(["author"] * 2 + ["paper"] * 3 + ["venue"] * 2, described=[])
+    x = Inputs(graph, Basis.of(graph), np.arange(7), 7, graph.labels)
+    A = graph.adjacency.toarray()
+    P = A / np.sqrt(A.sum(axis=1))[:, None]
+    wanted = np.zeros((7, 7))
+    for author in (0, 1):
+        wanted[author] = P[author]
+        for paper in (2, 3, 4):
+            for venue in (5, 6):
+                wanted[author, venue] += P[author, paper] * P[paper, venue]
+    np.testing.assert_allclose(x.paths.toarray(), wanted, rtol=1e-6)
+    assert entries_leading_on(graph) == 4
+
+
+def test_authors_of_the_same_venues_are_told_by_them(tmp_path):
+    """What decides sits two edges away, on nodes without a class: a graph of authors, papers and
+    venues in which papers and co-authors say nothing."""
+    rng = np.random.default_rng(0)
+    n, m = 150, 450
+    y = np.arange(n) % 3
+    author, venue = np.arange(m) % n, 0
+    venue = np.where(rng.random(m) < 0.9, y[author], rng.integers(0, 3, m)) + 3 * rng.integers(0, 2, m)
+    source = np.concatenate([author, n + np.arange(m)])
+    target = np.concatenate([n + np.arange(m), n + m + venue])
+    hidden = np.where(np.arange(n) < 90, y, -1)
+    labels = np.concatenate([hidden, np.full(m + 6, -1)])
+    graph = Graph.from_edges(source, target, num_nodes=n + m + 6, labels=labels)
+    kinds = ["author"] * n + ["paper"] * m + ["venue"] * 6
+    graph = graph.with_kinds(kinds, described=[])
+    model = CPGNNClassifier(budget="fast", seed=0).fit(graph)
+    assert (model.predict()[90:n] == y[90:]).mean() > 0.85
+    model.save(tmp_path / "model")
+    again = CPGNNClassifier.load(tmp_path / "model")
+    np.testing.assert_allclose(again.predict_proba(graph), model.predict_proba(), atol=1e-6)
 
 
 def test_a_prior_on_all_edges_is_fitted_explained_and_saved(sharers, tmp_path):

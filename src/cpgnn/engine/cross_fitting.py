@@ -9,7 +9,7 @@ a belief is worth on nodes whose label is unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -61,6 +61,15 @@ class Worlds:
         hidden[known] = labels[known]  # no other label can leak: it is not here
         weight = np.ones(num_classes) if class_weight is None else class_weight
         return cls(hidden, num_classes, train, val, fold, num_folds, weight)
+
+    def among(self, nodes: np.ndarray) -> Worlds:
+        """The same for the part of a graph that `nodes` are, in this order; all that is known of
+        others than these must be nothing."""
+        at = np.full(len(self.labels), -1)
+        at[nodes] = np.arange(len(nodes))
+        train, val, guessed = (at[part] for part in (self.train, self.val, self.guessed))
+        labels = self.labels[nodes]
+        return replace(self, labels=labels, train=train, val=val, guessed=guessed)
 
     @property
     def num_worlds(self) -> int:

@@ -43,7 +43,7 @@ class NetworkRecord(Record):
 
     kind: Literal["network"]
     name: Name
-    reads: Literal["own", "personalised", "smoothed", "rows", "all_rows"]
+    reads: Literal["own", "personalised", "smoothed", "rows", "all_rows", "paths"]
     hidden: Hidden
 
 

@@ -18,7 +18,7 @@ from cpgnn.engine.text import listed, shorten
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.priors import columns as col
-from cpgnn.relations.derived import heard_relations, near
+from cpgnn.relations.derived import heard_relations, leading_on, near
 from cpgnn.relations.relation import Relation, edges
 
 WIDEST, LEAST_WIDE = 256, 64
@@ -33,7 +33,7 @@ COMMON = 30
 WORDS = 500
 """Columns of a sparse X that trees read as they are."""
 HALF = 0.5
-ROWS = ("rows", "all_rows")
+ROWS = ("rows", "all_rows", "paths")
 """Inputs with a column for every node of the fit."""
 STRUCTURE_KEY = ("structure",)
 """What a graph keeps the shape around its nodes under."""
@@ -167,6 +167,16 @@ class Inputs:
     def all_rows(self) -> sp.csr_array:
         """The same of all edges, those to other kinds of nodes too."""
         return self._to_known(edges(self.graph.adjacency).propagator(HALF))
+
+    @cached_property
+    def paths(self) -> sp.csr_array:
+        """P + P O P O, P = D^-½ A of all edges, O: columns of other kinds; rows of predicted nodes.
+
+        Beside who is an edge away, what is two edges away through other kinds: an author's venues,
+        by way of papers.
+        """
+        P = edges(self.graph.adjacency).propagator(HALF)
+        return self._to_known(leading_on(P, self.graph.predicted))
 
     def _to_known(self, P: sp.csr_array) -> sp.csr_array:
         if np.array_equal(self.known, np.arange(self.num_known)):

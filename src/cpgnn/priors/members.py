@@ -53,7 +53,7 @@ class NetworkPrior(Prior):
 
     name: str
     reads: str
-    """Name of the input: "own", "personalised", "smoothed", "rows", "all_rows"."""
+    """Name of the input: "own", "personalised", "smoothed", "rows", "all_rows", "paths"."""
     network: Network
 
     def log_beliefs(self, x: Inputs) -> np.ndarray:

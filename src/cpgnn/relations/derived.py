@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import pattern
 from cpgnn.graph import Graph
 from cpgnn.relations.edge_types import EdgeType
 from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS, Relation, edges, two_hops
@@ -56,6 +57,27 @@ def near(graph: Graph) -> sp.csr_array:
     A.data[:] = 1
     A.sort_indices()
     return A
+
+
+def entries_leading_on(graph: Graph) -> int:
+    """How many paths lead from predicted nodes, by way of other kinds, to other kinds."""
+    if graph.predicted.all():
+        return 0
+    inside = graph.predicted.astype(np.int64)
+    A = pattern(graph.adjacency).astype(np.int64)
+    return int((A @ inside * (A @ (1 - inside)))[~graph.predicted].sum())
+
+
+def leading_on(P: sp.csr_array, predicted: np.ndarray) -> sp.csr_array:
+    """P + P O P O, O: only columns of nodes that are not predicted; rows of predicted nodes."""
+    inside = sp.diags_array(predicted.astype(np.float32))
+    others = sp.diags_array((~predicted).astype(np.float32))
+    first = sp.csr_array(inside @ P)
+    on = sp.csr_array(first @ others) @ sp.csr_array(P @ others)
+    total = sp.csr_array(first + on, dtype=np.float32)
+    total.eliminate_zeros()
+    total.sort_indices()
+    return total
 
 
 def with_columns_of_others(graph: Graph) -> Graph:

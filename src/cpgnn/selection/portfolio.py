@@ -6,13 +6,14 @@
     mlp       a small network on the node's own columns
     smoothed  small networks on Ã² X (`sgc`) and on X smoothed by personalised PageRank (`ppr`)
     link      a small network on the node's row of D^-½ A, A as in `relations.derived.near`
+    ties      one on the row of all edges, where there are other kinds of nodes: who has the same
+              director tells more than that somebody has; and two edges far where these kinds lead
+              to further ones (authors, papers, venues)
     together  own network and H̄ trained end to end in log-odds, γ = ½, edges and two hops
 
 Where there are no features, `trees` read the shape of the graph and 16 principal coordinates of Ã,
-`link` is as above, and
+`link` and `ties` are as above, and
 
-    ties      a network like `link` on rows of all edges, where there are other kinds of nodes: who
-              has the same director tells more than that somebody has
     spread    known labels, spread by personalised PageRank (nothing is fitted)
 
 What is affordable is decided by sizes, never by the clock: the same input gives the same model.
@@ -49,7 +50,8 @@ from cpgnn.priors.members import (
 from cpgnn.priors.networks import Descent, fit_networks
 from cpgnn.priors.together import fit_together
 from cpgnn.priors.trees import Boosting, fit_trees
-from cpgnn.relations.derived import among_predicted, is_far
+from cpgnn.relations.derived import among_predicted, entries_leading_on, is_far
+from cpgnn.relations.relation import MAX_ENTRIES
 
 MAX_LINK_NODES = 300_000
 """Beyond this the weights of LINK, 32 a node and world, outgrow the graph."""
@@ -147,8 +149,9 @@ def affordable(
     if x.graph.num_nodes <= MAX_LINK_NODES:
         listed = Descent(weight_decay=2e-3, seed=seed)
         made["link"] = partial(network, "link", "rows", listed)
-        if x.graph.features is None and x.A is not x.graph.adjacency:
-            made["ties"] = partial(network, "ties", "all_rows", listed)
+        if x.A is not x.graph.adjacency:
+            reads = "paths" if _leads_on(x, worlds) else "all_rows"
+            made["ties"] = partial(network, "ties", reads, listed)
     if x.graph.features is None:
         made["spread"] = partial(_spread, x, worlds)
         return made
@@ -166,6 +169,14 @@ def affordable(
     made["ppr"] = partial(network, "ppr", "personalised", usual)
     made["sgc"] = partial(network, "sgc", "smoothed", usual)
     return made
+
+
+def _leads_on(x: Inputs, worlds: Worlds) -> bool:
+    """Whether other kinds lead to further ones, and a network can afford to read those paths."""
+    entries = entries_leading_on(x.graph)
+    judged = len(worlds.judged) / max(int(x.graph.predicted.sum()), 1)
+    wide = _width(int(entries * judged), worlds.num_worlds)
+    return bool(wide) and 0 < entries <= MAX_ENTRIES
 
 
 def _width(entries: int, copies: int) -> int:
@@ -192,8 +203,16 @@ def _together(x: Inputs, worlds: Worlds, how: Descent) -> Made:
         for name in among_predicted(x.graph, x.relations)
         if not is_far(name) or x.relations[name].matrix.nnz <= MAX_TOGETHER_FAR
     ]
-    made, logs = fit_together(x.own, [r.propagator(HALF) for r in heard], worlds, how)
-    return TogetherPrior("together", tuple(r.name for r in heard), made), logs
+    P, names = [r.propagator(HALF) for r in heard], tuple(r.name for r in heard)
+    if x.graph.predicted.all():
+        made, logs = fit_together(x.own, P, worlds, how)
+        return TogetherPrior("together", names, made), logs
+    asked = np.flatnonzero(x.graph.predicted)  # nobody else is heard by them
+    inside = [sp.csr_array(p[asked][:, asked]) for p in P]
+    made, some = fit_together(x.own[asked], inside, worlds.among(asked), how)
+    logs = np.zeros((len(some), x.graph.num_nodes, worlds.num_classes), dtype=some.dtype)
+    logs[:, asked] = some
+    return TogetherPrior("together", names, made), logs
 
 
 def _spread(x: Inputs, worlds: Worlds) -> Made:

@@ -196,11 +196,14 @@ class Distributed:
 
     def _hops(self, base: DataFrame) -> Iterable[DataFrame]:
         """Means over one and two hops of what trees read; what LINK hears of the nodes it knows."""
-        ties = self._listed("all_rows")
-        if ties:
+        ties, paths = self._listed("all_rows"), self._listed("paths")
+        if ties or paths:
             every = self.relations.adjacency
-            sums = every.times(base.select("id", *ties)).join(every.degrees(), "id")
-            yield self.work.keep("all-kinds", sums.select("id", *_rooted(ties)))
+            on = [F.when(F.col("asked"), 0.0).otherwise(F.col(w)).alias(f"_{w}") for w in paths]
+            sums = every.times(base.select("id", *ties, *paths, *on)).join(every.degrees(), "id")
+            rooted = _rooted([*ties, *paths, *(f"_{w}" for w in paths)])
+            first = self.work.keep("all-kinds", sums.select("id", *rooted))
+            yield self._led_on(first, paths, base) if paths else first
         A, plan, degrees = self.relations.near, self.plan, self.relations.degrees
         z, link = plan.table, self._listed("rows")
         if not z and not link:
@@ -214,6 +217,19 @@ class Distributed:
             again = A.times(first.select("id", *(f"n{name}" for name in z))).join(degrees, "id")
             means = [(F.col(f"n{name}") / F.col("degree")).alias(f"nn{name}") for name in z]
             yield self.work.keep("two-hops", again.select("id", *means))
+
+    def _led_on(self, first: DataFrame, paths: list[str], base: DataFrame) -> DataFrame:
+        """Sums over one edge, with those over two by way of other kinds: see `Inputs.paths`."""
+        every, near = self.relations.adjacency, [f"s{w[1:]}" for w in paths]
+        others = base.where(~F.col("asked")).select("id")
+        on = first.join(others, "id", "left_semi")
+        sums = every.times(on.select("id", *_renamed([f"s{w}" for w in paths], paths)))
+        far = sums.join(every.degrees(), "id").select("id", *_rooted(paths))
+        far = far.toDF("id", *(f"far_{s}" for s in near))
+        total = [(F.col(s) + F.coalesce(f"far_{s}", F.lit(0.0))).alias(s) for s in near]
+        rest = [s for s in first.columns if s not in (*near, *(f"s{w}" for w in paths))]
+        made = first.join(far, "id", "left").select(*rest, *total)
+        return self.work.keep("paths", made)
 
     def _listed(self, reads: str) -> list[str]:
         """The columns of `fit` that hold first weights of networks on such rows."""
