@@ -125,8 +125,9 @@ def test_authors_of_the_same_venues_are_told_by_them(tmp_path):
     rng = np.random.default_rng(0)
     n, m = 150, 450
     y = np.arange(n) % 3
-    author, venue = np.arange(m) % n, 0
-    venue = np.where(rng.random(m) < 0.9, y[author], rng.integers(0, 3, m)) + 3 * rng.integers(0, 2, m)
+    author = np.arange(m) % n
+    theirs = np.where(rng.random(m) < 0.9, y[author], rng.integers(0, 3, m))
+    venue = theirs + 3 * rng.integers(0, 2, m)
     source = np.concatenate([author, n + np.arange(m)])
     target = np.concatenate([n + np.arange(m), n + m + venue])
     hidden = np.where(np.arange(n) < 90, y, -1)
