@@ -41,6 +41,7 @@ PARTS = {
     "ppr": "its smoothed columns",
     "sgc": "the columns two hops around",
     "link": "the list of its neighbours",
+    "ties": "the nodes of other kinds around it",
     "spread": "the labels around it",
 }
 """The priors of a blend in words."""
