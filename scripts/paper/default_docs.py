@@ -29,6 +29,9 @@ H2GCN = {
 }
 """Published means over the same ten 48/32/20 splits (Zhu et al., NeurIPS 2020)."""
 
+LITTLE = 0.01
+"""A share of the evidence below which neighbours hardly count."""
+
 Lines = list[dict[str, Any]]
 
 
@@ -99,6 +102,23 @@ def published_splits() -> str:
     head = ["graph", "default", "H2GCN, published", "ECE", "neighbours", "CPU-s"]
     said = f"\n{won} of {len(rows)} are at or above the published number.\n"
     return markdown(head, rows) + said
+
+
+def neighbours() -> str:
+    """In how many runs neighbours count, and where they hardly do."""
+    found = [*read("default_paper").items(), *read("default_mid").items()]
+    heard = {
+        f"{graph} {setting}": [1 - line["evidence"]["own"] for line in lines]
+        for (setting, graph), lines in found
+    }
+    shares = np.concatenate(list(heard.values()))
+    little = {name: sum(s < LITTLE for s in of) for name, of in heard.items()}
+    named = ", ".join(f"{name} {n}" for name, n in sorted(little.items()) if n)
+    return (
+        f"{(shares > 0).sum()} of the {len(shares)} runs above have terms of neighbours; in "
+        f"{(shares >= LITTLE).sum()} of them these carry at least {LITTLE:.0%} of the evidence. "
+        f"Runs in which they carry less: {named}.\n"
+    ).replace("%", " %")
 
 
 def elsewhere() -> str:

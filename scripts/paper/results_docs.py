@@ -80,6 +80,7 @@ SPARK: dict[str, Callable[[], str]] = {
 DEFAULT: dict[str, Callable[[], str]] = {
     "paper": default_docs.paper,
     "published-splits": default_docs.published_splits,
+    "neighbours": default_docs.neighbours,
     "elsewhere": default_docs.elsewhere,
 }
 BENCHMARKS = ROOT / "benchmarks" / "results"
