@@ -126,6 +126,18 @@ def test_what_the_threshold_finds_is_said():
         in reasons
     )
     assert "75.0 % of the flagged nodes are “fraud”" in reasons
+    turns = evaluate(P, labels, NAMES, positive=0, measured_on="labelled nodes, in turn")
+    reasons = " ".join(judge(turns, None, flag).reasons)
+    assert "flagged. A threshold chosen in the same way finds 60.0 % of" in reasons
+
+
+def test_accuracy_says_little_of_a_rare_class_whatever_the_largest_is():
+    """85 % against 32.5 % was called little, for a reason that spoke for it."""
+    labels = np.array([0] * 2 + [1] * 49 + [2] * 49)
+    P = np.eye(3)[np.where(labels == 0, 1, labels)]
+    test = evaluate(P, labels, ["fraud", "shop", "person"], positive=0)
+    says = "Accuracy (98.0 %) says little here: a model that never says “fraud” can reach 98.0 %."
+    assert says in judge(test).reasons
 
 
 def test_a_common_class_is_judged_by_accuracy_unless_asked_for():

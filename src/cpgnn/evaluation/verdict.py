@@ -82,7 +82,7 @@ def _judge_ranking(
     ap, chance, name = test.average_precision, test.chance, quoted(test.positive)
     assert ap is not None
     assert chance is not None
-    facts = (_ranking(test), *_flagged(flag, blind), _accuracy(test))
+    facts = (_ranking(test), *_flagged(test, flag, blind), _accuracy(test))
     if ap.n < FEWEST_POSITIVES:
         are = "of them is" if ap.n == 1 else "of them are"
         headline = (
@@ -141,12 +141,13 @@ def _ranking(test: Evaluation) -> str:
     return f"{text}; of {first}, {percent(at.value)} are {quoted(test.positive)}."
 
 
-def _flagged(flag: Flag | None, blind: WithoutGraph | None) -> tuple[str, ...]:
+def _flagged(test: Evaluation, flag: Flag | None, blind: WithoutGraph | None) -> tuple[str, ...]:
     if flag is None or flag.test is None:
         return ()
     name, recall, precision = quoted(flag.class_name), flag.test["recall"], flag.test["precision"]
+    finds = "This" if test.measured_on == HELD_OUT else "A threshold chosen in the same way"
     text = (
-        f"Nodes with a probability of at least {flag.value:.3g} are flagged. This finds "
+        f"Nodes with a probability of at least {flag.value:.3g} are flagged. {finds} finds "
         f"{percent(recall.value)} of the {name} nodes "
         f"(95 % interval {between(recall.low, recall.high)})"
     )
@@ -158,10 +159,14 @@ def _flagged(flag: Flag | None, blind: WithoutGraph | None) -> tuple[str, ...]:
 
 
 def _accuracy(test: Evaluation) -> str:
-    rare = test.chance is not None and test.chance.value < RARE
-    says = f" ({percent(test.accuracy.value)}) says little here: always predicting"
-    says = says if rare else f" is {percent(test.accuracy.value)}; always predicting"
-    return f"Accuracy{says} the largest class gives {percent(test.majority.value)}."
+    text, largest = f"Accuracy is {percent(test.accuracy.value)}; ", percent(test.majority.value)
+    if test.chance is None or test.chance.value >= RARE:
+        return f"{text}always predicting the largest class gives {largest}."
+    text = f"Accuracy ({percent(test.accuracy.value)}) says little here: "
+    if len(test.recall) == 2:
+        return f"{text}always predicting the largest class gives {largest}."
+    most = percent(1 - test.chance.value)
+    return f"{text}a model that never says {quoted(test.positive)} can reach {most}."
 
 
 def _no_better(test: Evaluation) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpgnn.engine.formatting import percent, quoted
-from cpgnn.evaluation.metrics import Evaluation, Scored
+from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored
 from cpgnn.evaluation.verdict import Verdict, measured, times_chance
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def _ranking(run: Run, test: Evaluation) -> tuple[tuple[str, tuple[Row, ...]], .
         without = (blind and blind.threshold) or {}
         for kind in ("recall", "precision"):
             if flag.test[kind].n:
-                caption = f"{kind.capitalize()} at a threshold of {flag.value:.3g}"
+                own = test.measured_on != HELD_OUT  # each fit that was judged chose its own
+                at = "the threshold of each fold" if own else f"a threshold of {flag.value:.3g}"
+                caption = f"{kind.capitalize()} at {at}"
                 rows = _beside(run, flag.test[kind], without.get(kind), ", at its own threshold")
                 tables.append((caption, rows))
     tables.append((f"ROC-AUC for {name}", (Row("this model", test.roc_auc, True),)))
