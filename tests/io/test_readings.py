@@ -45,6 +45,14 @@ READ = {
     "whole euros": (["1.234 €", "5 €", "17.000 €"], [1234, 5, 17000], "17000"),
     "codes": (["EUR 1,50", "2,00 EUR", "CHF 3,25"], [1.5, 2, 3.25], "decimal comma"),
     "accounting": (["(1,234.50)", "12.00-", "5.25"], [-1234.5, -12, 5.25], "-1234.5"),
+    "lakhs": (["1,23,456.70", "12,34,567", "5"], [123456.7, 1234567, 5], "decimal point"),
+    "powers of ten": (["5,577E+01", "1,250E+02", "3E-1"], [55.77, 125, 0.3], "decimal comma"),
+    "units": (["12.5 kg", "3 kg", "7kg"], [12.5, 3, 7], "unit 'kg', decimal point"),
+    "units, comma": (
+        ["1.012,5 m²", "3 m²", "7,5 m²"],
+        [1012.5, 3, 7.5],
+        "unit 'm²', decimal comma",
+    ),
     "percent": (["45 %", "5.5%", "100%"], [0.45, 0.055, 1], "percent"),
     "percent, comma": (["45,5 %", "5%", "7,25%"], [0.455, 0.05, 0.0725], "percent, decimal comma"),
     "true": (["true", "false", "TRUE"], [1, 0, 1], "yes or no: 'false' is 0"),
@@ -203,3 +211,8 @@ def test_what_is_text_stays_text(put):
     cells = ["red", "2 doors", "red", "9 to 5", "n/a", "red"]
     loaded = read(put, table(cells))
     assert loaded.graph.feature_names == ("x=2 doors", "x=9 to 5", "x=red")
+
+
+def test_a_letter_that_is_not_behind_every_number_is_no_unit(put):
+    loaded = read(put, table(["12A", "12A", "13A", "12A", "12B", "13A"]))
+    assert loaded.graph.feature_names == ("x=12A", "x=12B", "x=13A")

@@ -21,7 +21,7 @@ DAYS = 10**6
 """Before and after 1970: what a calendar has room for."""
 SHAPES = {
     "degree": "its number of neighbours",
-    "degree, mean of neighbours": "that of a neighbour, on average,",
+    "degree, mean of neighbours": "the number of neighbours of a neighbour, on average,",
     "degree, largest of neighbours": "the largest number of neighbours of a neighbour",
     "degree, smallest of neighbours": "the smallest number of neighbours of a neighbour",
     "core number": "its core number",

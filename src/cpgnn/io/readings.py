@@ -43,12 +43,16 @@ _DRESSED = re.compile(
 
 
 def _digits(decimal: str, thousands: str) -> re.Pattern[str]:
-    """Digits with decimals after `decimal`, perhaps in groups of three."""
+    """Digits with decimals after `decimal`, perhaps in groups of three, or as in India."""
     grouped = rf"[1-9]\d{{0,2}}(?P<by>[{thousands}'’{_SPACES}])\d{{3}}(?:(?P=by)\d{{3}})*"
-    return re.compile(rf"(?:{grouped}|\d+)?(?:{re.escape(decimal)}\d*)?(?:[eE][+-]?\d+)?")
+    if thousands == ",":
+        grouped += r"|[1-9]\d?(?:,\d\d)+,\d{3}"
+    decimals = rf"(?:{re.escape(decimal)}\d*)?"
+    return re.compile(rf"(?:{grouped}){decimals}|\d*{decimals}(?:[eE][+-]?\d+)?")
 
 
 _DIGITS = {".": _digits(".", ","), ",": _digits(",", ".")}
+_UNIT = re.compile(r"\d\s?([^\W\d_]{1,4}[²³]?|°[CF]?)$")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 _PAIRS = ("true false", "yes no", "y n", "t f", "on off", "ja nein", "oui non", "si no", "sí no")
 _YES = {pair.split()[0] for pair in _PAIRS}
@@ -73,6 +77,8 @@ class Reading:
     """Whether every number is followed by %, and divided by 100."""
     date_format: str = ""
     """Of dates, as `strptime` has it, or ISO8601. Dates become days after 1970-01-01."""
+    unit: str = ""
+    """Of numbers: what stands behind each of them, such as kg; left out."""
 
     def numbers(self, cells: pd.Series) -> np.ndarray:
         """The cells, text, as float64; NaN where one does not fit."""
@@ -88,7 +94,9 @@ class Reading:
         return np.fromiter(map(parse, cells), dtype=np.float64, count=len(cells))
 
     def _number(self, cell: str) -> float:
-        found = _DRESSED.fullmatch(cell)
+        if not cell.endswith(self.unit):
+            return np.nan
+        found = _DRESSED.fullmatch(cell.removesuffix(self.unit).rstrip())
         if found is None or bool(found["percent"]) != self.percent:
             return np.nan
         digits = found["digits"]
@@ -108,6 +116,7 @@ class Reading:
     def __str__(self) -> str:
         if self.kind == "number":
             sign = "percent, " if self.percent else ""
+            sign += f"unit {self.unit!r}, " if self.unit else ""
             return f"numbers ({sign}decimal {'comma' if self.decimal == ',' else 'point'})"
         return {"date": "dates", "time": "times of day"}.get(self.kind, "yes or no")
 
@@ -140,7 +149,7 @@ def find_reading(file: TableFile, i: int, decimal: Decimal | None = None) -> Rea
         share = float(times[~np.isnan(values)].sum() / times.sum())
         if share == 1:
             perfect.append((reading, values))
-        elif share > most:
+        elif share > most and not reading.unit:  # 12A among 12B is no slip
             nearest, most = (reading, values), share
     if perfect:
         return _the_one(file, i, cells, perfect)
@@ -167,6 +176,8 @@ def _candidates(cells: pd.Series, decimal: Decimal | None) -> Iterator[Reading]:
     for sign in (".", ",") if decimal is None else (decimal,):
         for percent in (False, True):
             yield Reading("number", sign, percent)
+        if (found := _UNIT.search(cells[0])) and sample.str.endswith(found[1]).all():
+            yield Reading("number", sign, unit=found[1])
     if sample.str.contains(r"\d[-/.: ,].*\d").mean() >= 0.5:
         yield Reading("time")
         for date_format in _DATE_FORMATS:
