@@ -46,6 +46,8 @@ def test_an_export_of_six_columns(put, encoding):
         ("Konto", "Gegenkonto"),
         ("Account No", "Counterparty"),
         ("Debit Account", "Credit Account"),
+        ("Von Konto", "Nach Konto"),
+        ("from_bank_account", "to_bank_account"),
     ],
 )
 def test_payer_and_payee_are_the_ends_of_a_payment(put, payer, payee):
@@ -106,6 +108,12 @@ def test_the_column_with_the_ids_can_be_named_where_no_id_fits(put):
     with pytest.raises(InputError, match=r"or name the column with the ids with id='…'"):
         read_graph(put("e.csv", EDGES), labels)
     assert read_graph(put("e.csv", EDGES), labels, id="Debitor").graph.labels.tolist() == [0, 1, -1]
+
+
+def test_periods_are_no_ends(put):
+    periods = EXPORT.replace("from_account", "from_date").replace("to_account", "to_date")
+    with pytest.raises(InputError, match="Name them with source"):
+        read_graph(put("e.csv", periods))
 
 
 def test_ends_by_name(put):

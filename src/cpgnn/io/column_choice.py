@@ -14,6 +14,7 @@ from cpgnn.io.headers import (
     AMOUNT,
     CLASS,
     COUNTER,
+    ENDINGS,
     ID,
     KIND,
     KNOWN,
@@ -26,6 +27,7 @@ from cpgnn.io.headers import (
     SOURCE,
     SPLIT,
     TARGET,
+    WAYS,
     WEAK,
     WEIGHT,
     plain,
@@ -236,7 +238,11 @@ class _Finder:
         """Where source and target stand, by their names."""
         known = [self.called(SOURCE | PAYER), self.called(TARGET | PAYEE)]
         accounts = [self.called(NODES), self.called(OTHER_ACCOUNT)]
-        return known if None in accounts or None not in known else accounts
+        ways = [
+            [self.called(frozenset(way + ending for ending in ENDINGS)) for way in both]
+            for both in WAYS
+        ]
+        return next((ends for ends in (known, accounts, *ways) if None not in ends), known)
 
     def uncounted(
         self, rest: list[int], called: Sequence[int | None], third: frozenset[str]

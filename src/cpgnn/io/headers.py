@@ -89,6 +89,20 @@ OTHER_ACCOUNT = _names(
     "contrapartida contracuenta"
 )
 """The other end, where the first is called as nodes are: `Konto`, `Gegenkonto`."""
+ENDINGS = NODES | _names("iban bank_account wallet address acct ac person phone")
+WAYS = tuple(
+    tuple(way.split())
+    for way in (
+        "from to",
+        "von nach",
+        "von an",
+        "sender receiver",
+        "orig bene",
+        "orig dest",
+        "src dst",
+    )
+)
+"""What stands before the same of `ENDINGS` at the two ends: `Von Konto`, `Nach Konto`."""
 COUNTER = _names(
     "# unnamed:0 index row no nr num number line line_no row_no row_number rowid lfd lfdnr lfd_nr "
     "zeile serial serial_no s_no sr_no n° nº"
