@@ -204,7 +204,7 @@ def initial_source(graph: Graph, split: Split, settings: Settings) -> InitialSou
 
     By default H comes from paths between labels where there are no features, so that the prior
     knows nothing of unlabelled neighbours, and fewer edges join two training nodes than there are
-    pairs of classes: worth 24 points and more where like joins like (docs/doubt.md). The
+    pairs of classes: worth up to 13 points where like joins like (docs/doubt.md). The
     presets of the paper estimate it as the paper does.
     """
     if settings.init_H != "estimate":
