@@ -71,7 +71,7 @@ def labels_to_ask() -> None:
     picture = figure(10, 5.5)
     for axes, name in zip(picture.subplots(2, 3).ravel(), names, strict=False):
         mine = [run for run in runs if run["graph"] == name]
-        ours = "change" if mine[0]["degree"] <= SPARSE else "spread"
+        ours = "change" if mine[0]["degree"] <= SPARSE else "random"
         for rule in dict.fromkeys(run["rule"] for run in mine):
             curves = [run["accuracy"] for run in mine if run["rule"] == rule]
             length = min(map(len, curves))

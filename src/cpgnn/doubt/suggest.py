@@ -13,9 +13,9 @@ cells come first, Σ_v (1 - max P(v)). A rule says which node of a cell:
 - "centre": how close it is to the middle of its cell;
 - "spread": any node of any cell without a label: a fair sample, but for the cells;
 - "random": any node at all;
-- "auto": "change" in sparse graphs, "spread" in graphs with more than 16 neighbours a node. There
-  one label among many changes little, and the nodes that change most are hubs: a model that learns
-  from hubs alone is worse than one that learns from a fair sample (`benchmarks/suggestions.py`).
+- "auto": "change" in sparse graphs, "random" in graphs with more than 16 neighbours a node. There
+  one label among many changes little, and the nodes that change most are hubs: no rule was better
+  than a fair sample (`benchmarks/suggestions.py`).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def suggest(
     rng = np.random.default_rng(seed)
     pool = candidates(graph, rng, among)
     if rule == "auto":
-        rule = "change" if graph.adjacency.nnz <= SPARSE * graph.num_nodes else "spread"
+        rule = "change" if graph.adjacency.nnz <= SPARSE * graph.num_nodes else "random"
     labelled = rng.permutation(np.flatnonzero(graph.labels >= 0))[:MOST_NODES]
     both = np.concatenate([pool, labelled])
     Z = surroundings(own.scaled, seed)[both]
