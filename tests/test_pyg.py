@@ -188,6 +188,8 @@ def test_what_cannot_be_a_module():
     graph = toy(1).graph
     with pytest.raises(InputError, match=r"'prior' must be an MLPPrior .* Got LinkPrior\. A LINK"):
         CPGNN.of(Architecture("link", 1).build(graph))
+    with pytest.raises(InputError, match=r"Got CPGNNClassifier\. Fit .* and give its model_"):
+        CPGNN.of(CPGNNClassifier("mlp", 1))
     with pytest.raises(InputError, match="'H_bar' must be a 3 × 3 matrix"):
         CPGNNConv(3, torch.zeros(2, 2))
     with pytest.raises(InputError, match="'normalization' must be 'none', 'sym' or 'row'"):

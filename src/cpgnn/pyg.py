@@ -135,11 +135,16 @@ class CPGNN(nn.Module):
         return torch.from_numpy(H_hat)
 
     @classmethod
-    def of(cls, model: ours.CPGNN) -> CPGNN:
-        """The same model with the same weights; its prior must be an MLP or a Chebyshev prior.
+    def of(cls, model: nn.Module) -> CPGNN:
+        """The same as a `cpgnn.CPGNN`, with its weights; its prior must be an MLP or Chebyshev one.
 
         Feed it the features as the classifier's `scaler_` makes them.
         """
+        if not isinstance(model, ours.CPGNN):
+            hint = (
+                "Fit CPGNNClassifier(prior='mlp', num_layers=2), for example, and give its model_."
+            )
+            raise wrong_value("model", "be a model of the paper", type(model).__name__, hint)
         prior: nn.Module
         if isinstance(model.prior, ChebyPrior):
             prior = Cheby.of(model.prior)
