@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ import torch
 from scipy.special import log_softmax, softmax
 
 from cpgnn.engine.cross_fitting import Worlds
-from cpgnn.priors.networks import Copies, Descent, Judge, Network, fit_networks, operator
+from cpgnn.priors.networks import Copies, Descent, Judge, Network, fit_bag, fit_networks, operator
 from cpgnn.priors.together import fit_together
 
 HOW = Descent(hidden=8, dropout=0.0, epochs=40, patience=40)
@@ -79,3 +81,18 @@ def test_a_network_reads_sparse_and_dense_alike():
     network = Network(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
     X = sp.random_array((7, 4), density=0.5, rng=rng, format="csr", dtype=np.float32)
     assert np.allclose(network.logits(X), network.logits(X.toarray()), atol=1e-6)
+
+
+def test_a_bag_says_the_mean_of_its_networks(case):
+    """Against networks fitted one by one; a bag of one is that network."""
+    X, worlds = case
+    bag, logs = fit_bag(X, worlds, HOW, 2)
+    first, first_logs = fit_networks(X, worlds, HOW)
+    second, second_logs = fit_networks(X, worlds, replace(HOW, seed=1))
+    mean = (first.logits(X) + second.logits(X)) / 2
+    assert not np.allclose(first.logits(X), second.logits(X), atol=1e-2)
+    assert np.allclose(bag.logits(X), mean, atol=1e-5)
+    assert np.allclose(logs, (first_logs + second_logs) / 2, atol=1e-6)
+    alone, alone_logs = fit_bag(X, worlds, HOW, 1)
+    assert np.array_equal(alone.logits(X), first.logits(X))
+    assert np.array_equal(alone_logs, first_logs)

@@ -6,8 +6,9 @@ same basis makes the inputs of graphs that come later.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ WIDEST, LEAST_WIDE = 256, 64
 """Principal coordinates of a wide X that networks read: at most, and where nodes are many."""
 MOST_VALUES = 1 << 26
 """Entries of a dense block of coordinates."""
+MOST_KEPT = 1 << 23
+"""Entries of a smoothed block up to which it is made only once."""
 NARROW, TREE_COLUMNS = 128, 16
 """Trees read up to 128 columns as they are; of more, 16 principal coordinates. In a table with text
 they read its numbers and the commonest words instead, which a column of many values would hide."""
@@ -151,12 +154,25 @@ class Inputs:
     @property
     def personalised(self) -> np.ndarray:
         """Coordinates smoothed by personalised PageRank."""
-        return np.float32(SMOOTH_SCALE) * col.personalised(self.A, self.coordinates)
+        return self._kept("personalised", col.personalised)
 
     @property
     def smoothed(self) -> np.ndarray:
         """Ã² of the coordinates, the input of SGC."""
-        return np.float32(SMOOTH_SCALE) * col.powered(self.A, self.coordinates, 2)
+        return self._kept("smoothed", partial(col.powered, steps=2))
+
+    def _kept(self, name: str, smooth: Callable[..., np.ndarray]) -> np.ndarray:
+        """Smoothed coordinates, made once where they are small enough to be kept."""
+        if name not in self._small:
+            Z = np.float32(SMOOTH_SCALE) * smooth(self.A, self.coordinates)
+            if Z.size > MOST_KEPT:
+                return Z
+            self._small[name] = Z
+        return self._small[name]
+
+    @cached_property
+    def _small(self) -> dict[str, np.ndarray]:
+        return {}
 
     @cached_property
     def rows(self) -> sp.csr_array:

@@ -12,7 +12,7 @@ chosen on all labels hardly bends the honest beliefs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,16 @@ class Network:
         """R [n, c], float32."""
         R = np.maximum(X @ self.W + self.b, 0) @ self.W_2 + self.b_2
         return np.asarray(R, dtype=np.float32)
+
+
+def mean_network(networks: Sequence[Network]) -> Network:
+    """One network whose logits are the mean of theirs: their hidden units side by side."""
+    return Network(
+        np.concatenate([one.W for one in networks], axis=1),
+        np.concatenate([one.b for one in networks]),
+        np.concatenate([one.W_2 for one in networks]) / np.float32(len(networks)),
+        np.mean([one.b_2 for one in networks], axis=0, dtype=np.float32),
+    )
 
 
 class Copies(nn.Module):
@@ -203,3 +213,11 @@ def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndar
             logits = nets(operator(X, slice(start, start + CHUNK)))
             parts.append(torch.log_softmax(logits, dim=2).numpy())
     return nets.last(), np.concatenate(parts, axis=1)
+
+
+def fit_bag(X: Any, worlds: Worlds, how: Descent, size: int) -> tuple[Network, np.ndarray]:
+    """`fit_networks` from so many starts: the network whose logits are their mean, and log B up to
+    a constant a node."""
+    made = [fit_networks(X, worlds, replace(how, seed=how.seed + i)) for i in range(size)]
+    logs = sum((logs for _, logs in made[1:]), made[0][1]) / np.float32(size)
+    return mean_network([network for network, _ in made]), logs

@@ -47,7 +47,7 @@ from cpgnn.priors.members import (
     floored,
     own_columns,
 )
-from cpgnn.priors.networks import Descent, fit_networks
+from cpgnn.priors.networks import Descent, fit_bag
 from cpgnn.priors.together import fit_together
 from cpgnn.priors.trees import Boosting, fit_trees
 from cpgnn.relations.derived import among_predicted, entries_leading_on, is_far
@@ -59,6 +59,9 @@ MAX_EPOCH = 250_000_000
 """Multiplications of X with the weights of all worlds, an epoch: what a network may cost."""
 MAX_TOGETHER_FAR = 1_000_000
 """Entries of "two hops" and the like up to which `together` hears it too."""
+BAG, MOST_BAGGED = 3, 100_000
+"""Networks on rows, where they are nearly all there is to read (several kinds of nodes, no features):
+the mean of so many. Where nodes are more, one."""
 COUNTS = 0.05
 """A prior that counts less is not fitted a second time."""
 GROUPS = {"smoothed": ("sgc", "ppr"), "trees": ("trees", "words")}
@@ -147,11 +150,13 @@ def affordable(
     usual = Descent(seed=seed)
     made: dict[str, Callable[[], Made]] = {"trees": partial(trees, "trees", "columns")}
     if x.graph.num_nodes <= MAX_LINK_NODES:
-        listed = Descent(weight_decay=2e-3, seed=seed)
-        made["link"] = partial(network, "link", "rows", listed)
-        if x.A is not x.graph.adjacency:
+        listed, others = Descent(weight_decay=2e-3, seed=seed), x.A is not x.graph.adjacency
+        few = x.graph.features is None and x.graph.num_nodes <= MOST_BAGGED
+        bag = BAG if others and few else 1
+        made["link"] = partial(network, "link", "rows", listed, bag)
+        if others:
             reads = "paths" if _leads_on(x, worlds) else "all_rows"
-            made["ties"] = partial(network, "ties", reads, listed)
+            made["ties"] = partial(network, "ties", reads, listed, bag)
     if x.graph.features is None:
         made["spread"] = partial(_spread, x, worlds)
         return made
@@ -192,8 +197,8 @@ def _trees(
     return TreesPrior(name, reads, trees), floored(logs)
 
 
-def _network(x: Inputs, worlds: Worlds, name: str, reads: str, how: Descent) -> Made:
-    network, logs = fit_networks(getattr(x, reads), worlds, how)
+def _network(x: Inputs, worlds: Worlds, name: str, reads: str, how: Descent, bag: int = 1) -> Made:
+    network, logs = fit_bag(getattr(x, reads), worlds, how, bag)
     return NetworkPrior(name, reads, network), floored(logs)
 
 
