@@ -60,8 +60,8 @@ MAX_EPOCH = 250_000_000
 MAX_TOGETHER_FAR = 1_000_000
 """Entries of "two hops" and the like up to which `together` hears it too."""
 BAG, MOST_BAGGED = 3, 100_000
-"""Networks on rows, where they are nearly all there is to read (several kinds of nodes, no features):
-the mean of so many. Where nodes are more, one."""
+"""Networks on rows, where they are nearly all there is to read (several kinds of nodes, without
+features): the mean of so many. Where nodes are more, one."""
 COUNTS = 0.05
 """A prior that counts less is not fitted a second time."""
 GROUPS = {"smoothed": ("sgc", "ppr"), "trees": ("trees", "words")}
