@@ -72,7 +72,7 @@ def mean_network(networks: Sequence[Network]) -> Network:
         np.concatenate([one.W for one in networks], axis=1),
         np.concatenate([one.b for one in networks]),
         np.concatenate([one.W_2 for one in networks]) / np.float32(len(networks)),
-        np.mean([one.b_2 for one in networks], axis=0, dtype=np.float32),
+        np.stack([one.b_2 for one in networks]).mean(axis=0, dtype=np.float32),
     )
 
 
