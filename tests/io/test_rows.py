@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import resource
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -204,6 +205,16 @@ def test_a_view_without_end(tmp_path, monkeypatch, view):
     database(tmp_path / "s.db", f"CREATE VIEW e (s, t) AS {view}")
     with pytest.raises(InputError, match=r"s\.db: .* A view can run forever"):
         read_graph(tmp_path / "s.db")
+
+
+def test_a_view_of_many_long_cells(tmp_path):
+    """3 MB by themselves, and as many as a table may have: not one of them is computed."""
+    cells = ", ".join(f"hex(zeroblob(1500000)) AS c{i}" for i in range(2000))
+    database(tmp_path / "s.db", f"CREATE VIEW e AS SELECT {cells}")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InputError, match="too big"):
+        read_graph(tmp_path / "s.db")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 19  # kB
 
 
 def test_a_row_with_a_number_beyond_excel(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from cpgnn import Graph, export_run, load_run, read_graph
 from cpgnn.errors import InputError
 from cpgnn.evaluation.thresholds import Goal
 from cpgnn.io import LoadedGraph
+from cpgnn.report.contents import gather
 from cpgnn.run.folder import fit_run, write_run
 from hostile import EVIL, NAMES, hostile_graph, quick_classifier
 
@@ -226,3 +227,29 @@ def test_a_file_that_fails_midway_leaves_nothing(folder, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk is full"):
         export_run(load_run(folder), tmp_path / "graph.gexf", "gexf")
     assert not list(tmp_path.iterdir())
+
+
+def test_nodes_of_another_kind_are_there_without_a_class(tmp_path):
+    """Among the others, so that positions in the predictions are not those in the graph."""
+    loaded = hostile_graph(60)
+    kinds = np.where(np.arange(60) % 5 == 0, "device", "account")
+    labels = np.where(kinds == "device", -1, loaded.graph.labels)
+    graph = loaded.graph.with_labels(labels, loaded.graph.class_names).with_kinds(kinds)
+    run = fit_run(
+        LoadedGraph(graph, None), quick_classifier(), tmp_path / "run", coverage=0.8, refit=True
+    )
+    table = pd.read_csv(tmp_path / "run/predictions.csv", keep_default_na=False)
+    assert list(table["id"]) == list(graph.node_ids[kinds == "account"])
+    assert (table["set"].str.split("|").str.len() * (table["set"] != "") == table["set_size"]).all()
+    assert sum(size for _, size, _ in gather(run, "run").set_sizes) == 48
+    for to, read in (("gexf", nx.read_gexf), ("graphml", nx.read_graphml)):
+        found = read(export_run(run, tmp_path / f"g.{to}", to))
+        assert list(found) == list(graph.node_ids)
+        assert {v for v in found if "class" not in found.nodes[v]} == set(
+            graph.node_ids[kinds == "device"]
+        )
+        edges = {frozenset((u, v)): np.float32(w) for u, v, w in found.edges(data="weight")}
+        assert edges == weights(graph)
+    nodes = pd.read_parquet(export_run(run, tmp_path / "p", "parquet") / "nodes.parquet")
+    assert ((nodes["class"] == "") == (kinds == "device")).all()
+    assert (nodes["p_class1"].isna() == (kinds == "device")).all()

@@ -102,6 +102,6 @@ def predict(
     table = predictions(fitted.classifier, graph, fitted.split, nodes)
     table = table if flag is None else flagged(table, flag)
     if fitted.promise is not None:
-        table = with_sets(table, fitted.classifier.sets(fitted.promise, graph), nodes)
+        table = with_sets(table, fitted.classifier.sets(fitted.promise, graph))
     write_table(out, table, spreadsheet_safe=spreadsheet_safe)
     print(f"{len(table):,} nodes written to {out}")

@@ -22,8 +22,8 @@ from cpgnn.io.files import failed, opened, wrong
 
 Opened = tuple[tuple[str, ...], Iterator[Sequence[object]], tuple[str, ...]]
 """Names of columns, rows, and what to say."""
-LONGEST = 1 << 26
-"""Bytes of a cell of SQLite."""
+LONGEST = 1 << 18
+"""Bytes of a cell of SQLite: a view may compute 2,000 of them for one row."""
 BATCH = 10_000
 STEPS, STEPS_PER_BYTE, TICK = 2_000_000, 100, 10_000
 """Instructions of SQLite that reading may take; a table takes fewer than ten for each byte."""

@@ -150,7 +150,7 @@ def _relations(run: Run) -> tuple[Grid, ...]:
 def _set_sizes(run: Run) -> tuple[tuple[int, int, float], ...]:
     if run.sets is None:
         return ()
-    c, sizes = len(run.class_names), run.sets.sizes
+    c, sizes = len(run.class_names), run.sets.sizes[run.graph.predicted]
     counts = np.bincount(sizes, minlength=c + 1)
     shown = [k for k in range(c + 1) if counts[k] or k in (1, c)]
     return tuple((k, int(counts[k]), float(counts[k] / len(sizes))) for k in shown)

@@ -52,7 +52,8 @@ class _Tables:
         ids, *columns = (self.nodes.iloc[:, i] for i in range(self.nodes.shape[1]))
         for node, *cells in zip(ids, *columns, strict=True):
             texts = (cell if isinstance(cell, str) else repr(cell) for cell in cells)
-            yield node, [(i, text) for i, text in enumerate(texts) if text]
+            told = enumerate(zip(cells, texts, strict=True))
+            yield node, [(i, text) for i, (cell, text) in told if text and cell == cell]  # no NaN
 
     def edge_cells(self) -> Iterator[tuple[str, str, str]]:
         """Both ends of each edge, quoted, and its weight in the shortest form."""
@@ -100,6 +101,10 @@ def _tables(run: Run) -> _Tables:
     nodes = run_predictions(run)
     P = nodes[[f"p_{name}" for name in run.class_names]]
     nodes.insert(nodes.columns.get_loc("class") + 1, "probability", P.max(axis=1))
+    if len(nodes) < run.graph.num_nodes:  # other kinds of nodes have no class
+        ids = run.graph.node_ids.astype(str)
+        text = {name: "" for name, of in nodes.dtypes.items() if of.kind == "O" and name != "id"}
+        nodes = nodes.set_index("id").reindex(ids).rename_axis("id").fillna(text).reset_index()
     A = sp.triu(run.graph.adjacency, 1, format="coo")
     source, target = A.coords
     return _Tables(nodes, source, target, A.data)

@@ -67,11 +67,9 @@ def run_predictions(run: Run) -> pd.DataFrame:
     return table if run.sets is None else with_sets(table, run.sets)
 
 
-def with_sets(
-    table: pd.DataFrame, sets: PredictionSets, nodes: np.ndarray | None = None
-) -> pd.DataFrame:
-    """A table of predictions, of all nodes or of these, with the set of each and its size."""
-    where = slice(None) if nodes is None else nodes
+def with_sets(table: pd.DataFrame, sets: PredictionSets) -> pd.DataFrame:
+    """A table of predictions, of all nodes or of some, with the set of each and its size."""
+    where = sets.node_ids.astype(str).get_indexer(table["id"])
     return table.assign(set=sets.texts()[where], set_size=sets.sizes[where])
 
 
