@@ -39,11 +39,15 @@ NAMES = (
     "features",
     "gzip",
     "parquet",
+    "workbook",
+    "sqlite",
+    "duckdb",
     "graphml",
     "npz",
     "npz features",
     "run",
     "blend",
+    "typed",
 )
 
 
@@ -165,10 +169,10 @@ def main() -> None:
         print(json.dumps(outcome(given.only, given.batch), indent=2))
         return
     results = given.results or RESULTS
-    if "blend" in names:
-        from readers import fit_blend
+    if {"blend", "typed"} & {*names}:
+        from readers import fit_blends
 
-        fit_blend()
+        fit_blends()
     done = set()
     if results.exists():
         lines = map(json.loads, results.read_text().splitlines())

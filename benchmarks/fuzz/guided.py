@@ -116,10 +116,10 @@ def main() -> None:
     parser.add_argument("--only", choices=NAMES)
     parser.add_argument("--results", type=Path, default=RESULTS.with_name("guided.jsonl"))
     given = parser.parse_args()
-    if given.only in (None, "blend"):
-        from readers import fit_blend
+    if given.only in (None, "blend", "typed"):
+        from readers import fit_blends
 
-        fit_blend()
+        fit_blends()
     for name in [given.only] if given.only else NAMES:
         line = json.dumps(outcome(name, given.seconds, given.seed))
         with given.results.open("a") as file:

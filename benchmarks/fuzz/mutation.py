@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import safetensors.numpy
+import tree_texts
 
 NUMBERS = (
     *("0", "-0", "-1", "1", "2", "0.5", "1e999", "-1e999", "1e-99999999999", "1e400", "NaN"),
@@ -310,12 +312,54 @@ def _column(rng: random.Random, rows: int) -> pa.Array:
 
 
 def mutate_safetensors(rng: random.Random, data: bytes) -> bytes:
-    """Another header of the right length, or other numbers."""
-    if rng.random() < 0.3 or len(data) < 8:
+    """Another header of the right length, other bytes, or sound tensors that do not fit."""
+    if rng.random() < 0.2 or len(data) < 8:
         return mutate_bytes(rng, data)
+    if rng.random() < 0.6:
+        try:
+            return _tensors(rng, data)
+        except Exception:  # an earlier mutation broke it
+            return mutate_bytes(rng, data)
     size = int.from_bytes(data[:8], "little")
     head = mutate_json(rng, data[8 : 8 + size])
     return len(head).to_bytes(8, "little") + head + data[8 + size :]
+
+
+def _tensors(rng: random.Random, data: bytes) -> bytes:
+    """One tensor with another type, shape, number or text; one tensor less, or one more."""
+    tensors = safetensors.numpy.load(data)
+    name = rng.choice(list(tensors))
+    array = np.array(tensors[name])
+    flat = array.ravel().copy()
+    with np.errstate(all="ignore"):
+        match rng.randrange(9):
+            case 0:
+                del tensors[name]
+                return bytes(safetensors.numpy.save(tensors))
+            case 1:
+                kinds = ("float32", "float64", "int64", "uint8", "int32", "float16", "bool")
+                array = array.astype(rng.choice(kinds))
+            case 2:
+                array = rng.choice((flat[: rng.randrange(flat.size + 1)], array.T, array[::-1]))
+            case 3 | 4 if flat.size:
+                value = rng.choice((0, -1, 1, 2, 1e30, -1e38, np.nan, np.inf, 2**31, 2**62, 255))
+                flat[rng.randrange(flat.size)] = np.array(value).astype(flat.dtype)
+                array = flat.reshape(array.shape)
+            case 5:
+                array = (array * np.array(rng.choice((1e30, 1e38, -1, 0)))).astype(array.dtype)
+            case 6:
+                tensors[rng.choice(list(tensors))] = array
+            case 7:
+                name = rng.choice(("surprise", "blend.9.w", "honest.nodes", "scaler.mean"))
+            case _ if array.dtype == np.uint8:
+                text = flat.tobytes().decode("latin-1")
+                if text.startswith("tree"):
+                    text = tree_texts.mutated(rng, text)
+                else:
+                    text = mutate_json(rng, text.encode()).decode("latin-1")
+                array = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
+    tensors[name] = np.ascontiguousarray(array)
+    return bytes(safetensors.numpy.save(tensors))
 
 
 MUTATORS: dict[str, Mutator] = {

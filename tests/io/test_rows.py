@@ -14,6 +14,8 @@ import pytest
 
 from cpgnn.errors import InputError
 from cpgnn.io import databases, read_graph, rows, workbooks
+from cpgnn.io.address import locate
+from cpgnn.io.headers import HeaderRule
 
 duckdb = pytest.importorskip("duckdb")
 openpyxl = pytest.importorskip("openpyxl")
@@ -227,11 +229,15 @@ def test_a_row_with_a_number_beyond_excel(tmp_path, monkeypatch):
     sheet = "xl/worksheets/sheet1.xml"
     with zipfile.ZipFile(tmp_path / "good.xlsx") as good:
         parts = {name: good.read(name) for name in good.namelist()}
-    for number in (b"999999999", b"9" * 400):
+    for number in (b"1000", b"999999999", b"9" * 400):
         with zipfile.ZipFile(tmp_path / "e.xlsx", "w") as bad:
             for name, part in parts.items():
                 changed = part.replace(b'r="3"', b'r="' + number + b'"') if name == sheet else part
                 bad.writestr(name, changed)
+        if number == b"1000":  # the last that there can be: nothing is kept of those between
+            found = rows.read_rows(locate(tmp_path / "e.xlsx"), HeaderRule(ids=(0, 1), numbers=True, header=True, names=()))
+            assert (found.table.num_rows, found.lines) == (2, [2, 1000])
+            continue
         with pytest.raises(InputError, match=r"e\.xlsx: A sheet must have at most 1,000 rows"):
             read_graph(tmp_path / "e.xlsx")
 

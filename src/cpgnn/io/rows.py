@@ -33,7 +33,7 @@ class Rows:
     table: pa.Table
     """All cells as text."""
     lines: Sequence[int] | None
-    """The row of the sheet of each row; None for databases."""
+    """The row of the sheet of each row, for blank ones are left out; None for databases."""
     notices: tuple[str, ...]
 
 
@@ -48,9 +48,8 @@ def read_rows(place: Address, rule: HeaderRule) -> Rows:
         if first is None:
             raise wrong(place, "A sheet", "have at least one row", "none")
         start, cells = first
-        rest = _cells(place, numbered)
-        sample = list(islice(rest, SAMPLE_LINES))
-        below = [row for _, row in sample if any(row)]
+        sample = list(islice(filled, SAMPLE_LINES))
+        below = [row for _, row in sample]
         width = max(len(row) for row in (cells, *below))
         named, announce = rule.decide(cells, below)
         if named and announce:
@@ -59,7 +58,7 @@ def read_rows(place: Address, rule: HeaderRule) -> Rows:
         lines: list[int] = []
 
         def rows() -> Iterator[list[str]]:
-            for line, row in chain(body, rest):
+            for line, row in chain(body, filled):
                 lines.append(line)
                 yield row
 

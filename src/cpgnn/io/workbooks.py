@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from cpgnn.engine.memory import memory_limit
 from cpgnn.engine.text import first_line, listed
@@ -47,7 +47,8 @@ def open_sheet(place: Address) -> Iterator[tuple[Numbered, tuple[str, ...]]]:
             name, told = choose(place, "sheet", names, first=True)
             sheet = book[name]
             sheet.reset_dimensions()  # what a file says about its size may be wrong
-            yield _numbered(place, sheet.iter_rows(values_only=True)), told
+            with closing(sheet.iter_rows(values_only=True)) as rows:  # else the file stays open
+                yield _numbered(place, rows), told
         finally:
             book.close()
     except (InputError, MemoryError):
