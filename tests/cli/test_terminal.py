@@ -13,6 +13,8 @@ import sys
 
 import pytest
 
+from cpgnn.cli import main
+
 FOLDER = """
 import sys, time
 from cpgnn.cli import app as cli
@@ -127,3 +129,38 @@ def test_an_ignored_signal_stays_ignored(tmp_path):
     code += "cli.app = lambda: (os.kill(os.getpid(), signal.SIGHUP), print('still here'))\n"
     done = run(code + "cli.main()", subprocess.PIPE)
     assert (done.returncode, done.stdout) == (0, b"still here\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such limit")
+@pytest.mark.parametrize("limit", [300_000_000, 900_000_000])
+def test_too_small_an_address_space_is_named(limit):
+    """For the libraries already, some of which would end the process."""
+    code = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({limit},) * 2)\n"
+    done = run(code + PRINTS, subprocess.PIPE)
+    assert done.returncode == 2
+    assert f"limited to {limit / 1e9:.1f} GB, which is not enough" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+        SystemError("error return without exception set"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+        MemoryError(),
+    ],
+)
+def test_what_libraries_say_when_memory_runs_out(error, monkeypatch, capsys):
+    def fails():
+        raise error
+
+    monkeypatch.setattr("cpgnn.engine.memory.address_space", lambda: 2 * 10**9)
+    monkeypatch.setattr("cpgnn.cli.app.app", fails)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert "limited to 2.0 GB" in capsys.readouterr().err
+    monkeypatch.setattr("cpgnn.engine.memory.address_space", lambda: None)
+    if isinstance(error, SystemError):  # then it is a defect, which must be seen
+        with pytest.raises(SystemError):
+            main()

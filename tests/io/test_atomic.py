@@ -64,6 +64,29 @@ def test_files_where_none_can_be(tmp_path):
             raise AssertionError("the block must not run")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_device_or_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(os.devnull)
+    for path in (tmp_path / "pipe", tmp_path / "link", Path(os.devnull)):
+        with pytest.raises(InputError, match=r"must be a file\. Got a device"), atomic_write(path):
+            raise AssertionError("the block must not run")
+    assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path, there):
+    (tmp_path / "far").mkdir()
+    if there:
+        (tmp_path / "far/out.csv").write_text("old")
+    (tmp_path / "out.csv").symlink_to(tmp_path / "far/out.csv")
+    with atomic_write(tmp_path / "out.csv") as file:
+        file.write(b"new")
+    assert (tmp_path / "out.csv").is_symlink()
+    assert (tmp_path / "far/out.csv").read_text() == "new"
+    assert len(list((tmp_path / "far").iterdir())) == 1
+
+
 def test_a_folder_appears_whole(tmp_path):
     path = tmp_path / "a" / "b" / "run"
     with atomic_folder(path) as folder:

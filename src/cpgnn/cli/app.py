@@ -76,8 +76,16 @@ def main() -> None:
         sys.exit(code)
 
 
+LEAST = 1_200_000_000
+"""Bytes of address space that the libraries alone take: with less, some of them end the process."""
+
+
 def _exit_code() -> int:
     """Runs the command; what goes wrong is said on standard error."""
+    from cpgnn.engine.memory import address_space
+
+    if (address_space() or LEAST) < LEAST:
+        return _failed(_no_memory(), 2)
     try:
         with stopping():
             app()
@@ -91,11 +99,21 @@ def _exit_code() -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _failed(tidy(f"{where}{error.strerror or error}"), 2)
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+    except (MemoryError, RuntimeError, ImportError, SystemError) as error:
+        if not _lacks_memory(error):
             raise
         return _failed(_no_memory(), 2)
     return 0
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Also where there is not enough for the libraries themselves."""
+    from cpgnn.engine.memory import address_space
+
+    if isinstance(error, SystemError):  # "error return without exception set"
+        return address_space() is not None
+    words = ("allocate memory", "failed to map segment")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
 
 
 def _written() -> str:

@@ -36,21 +36,23 @@ def atomic_write(path: StrPath) -> Iterator[IO[bytes]]:
     b'whole'
     """
     path = Path(path)
-    if path.is_dir():
-        raise wrong(path, "The output", "be a file", "a folder")
+    if path.exists() and not path.is_file():  # a device would be replaced by a file
+        got = "a folder" if path.is_dir() else "a device or a pipe"
+        raise wrong(path, "The output", "be a file", got)
+    given, path = path, path.resolve()  # a link stays, and what it leads to is written
     partial = _partial(path)
     try:
-        with _system_errors(path):
+        with _system_errors(given):
             _sweep(path)
             file = partial.open("xb")
         with file:
             yield file
-            with _system_errors(path):
+            with _system_errors(given):
                 file.flush()
                 os.fsync(file.fileno())
-        with _system_errors(path):
+        with _system_errors(given):
             os.replace(partial, path)
-            placed.append(path)
+            placed.append(given)
             _sync(path.parent)
     except BaseException:
         with suppress(OSError):
