@@ -235,7 +235,8 @@ def test_a_row_with_a_number_beyond_excel(tmp_path, monkeypatch):
                 changed = part.replace(b'r="3"', b'r="' + number + b'"') if name == sheet else part
                 bad.writestr(name, changed)
         if number == b"1000":  # the last that there can be: nothing is kept of those between
-            found = rows.read_rows(locate(tmp_path / "e.xlsx"), HeaderRule(ids=(0, 1), numbers=True, header=True, names=()))
+            rule = HeaderRule(ids=(0, 1), numbers=True, header=True, names=())
+            found = rows.read_rows(locate(tmp_path / "e.xlsx"), rule)
             assert (found.table.num_rows, found.lines) == (2, [2, 1000])
             continue
         with pytest.raises(InputError, match=r"e\.xlsx: A sheet must have at most 1,000 rows"):
