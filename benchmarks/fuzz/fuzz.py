@@ -6,9 +6,9 @@
 Inputs come in batches of 1,000. A batch runs in a process of its own, which dies when one input
 takes 10 s of processor time or when the process wants 2 GB more than it has after its imports. An
 input whose answer is of a new kind (its message without names and numbers) joins the corpus of its
-batch, so that later inputs go on from there. A batch is a function of its number: whatever is
-found can be found again. Each batch is one line of results/fuzz.jsonl; failing inputs are kept in
-build/fuzz.
+batch, so that later inputs go on from there. A batch is a function of its number (but for DuckDB,
+which writes other bytes each time): whatever is found can be found again. Each batch is one line of
+results/fuzz.jsonl; failing inputs are kept in build/fuzz.
 """
 
 from __future__ import annotations

@@ -328,7 +328,7 @@ def mutate_safetensors(rng: random.Random, data: bytes) -> bytes:
 def _tensors(rng: random.Random, data: bytes) -> bytes:
     """One tensor with another type, shape, number or text; one tensor less, or one more."""
     tensors = safetensors.numpy.load(data)
-    name = rng.choice(list(tensors))
+    name = rng.choice(sorted(tensors))  # they are loaded in any order
     array = np.array(tensors[name])
     flat = array.ravel().copy()
     with np.errstate(all="ignore"):
@@ -348,7 +348,7 @@ def _tensors(rng: random.Random, data: bytes) -> bytes:
             case 5:
                 array = (array * np.array(rng.choice((1e30, 1e38, -1, 0)))).astype(array.dtype)
             case 6:
-                tensors[rng.choice(list(tensors))] = array
+                tensors[rng.choice(sorted(tensors))] = array
             case 7:
                 name = rng.choice(("surprise", "blend.9.w", "honest.nodes", "scaler.mean"))
             case _ if array.dtype == np.uint8:

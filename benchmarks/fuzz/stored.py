@@ -48,13 +48,13 @@ COLUMNS = (
 )
 STORED = (
     *(
-        "SELECT i AS a, i + 1 AS b FROM range(5000000) r(i)",
+        "SELECT i AS a, i + 1 AS b FROM range(200000) r(i)",
         "SELECT i AS a, 7 AS b FROM range(0) r(i)",
     ),
-    *("SELECT repeat('x', 100000) AS a, 'b' AS b", "SELECT repeat('x', 100000000) AS a, 'b' AS b"),
+    *("SELECT repeat('x', 100000) AS a, 'b' AS b", "SELECT repeat('x', 3000000) AS a, 'b' AS b"),
     *("SELECT repeat('x', 9000) || i AS a, 'b' AS b FROM range(3000) r(i)", "SELECT 1 AS a"),
     *("SELECT NULL AS a, NULL AS b", "SELECT 'a' AS \"\x1b\", 'b' AS b", "SELECT 1 AS a, 2 AS b"),
-    "SELECT repeat('x', 100000) AS a, 'b' AS b FROM range(100000)",
+    "SELECT repeat('x', 1000) AS a, 'b' AS b FROM range(20000)",
 )
 TAGS = (
     *("", "<v>1e999</v>", "<c r='ZZZZ999' t='n'><v>5</v></c>", "<c r='A99999999'><v>1</v></c>"),

@@ -39,18 +39,17 @@ def open_sheet(place: Address) -> Iterator[tuple[Numbered, tuple[str, ...]]]:
     except ImportError:
         raise failed(place, "Workbooks need openpyxl", "Run: pip install 'cpgnn[excel]'") from None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about formats and pictures, which are not read
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        try:
+        with file.open("rb") as stream:  # openpyxl itself leaves a broken book open
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about formats and pictures, which are not read
+                how = {"read_only": True, "data_only": True, "keep_links": False}
+                book = openpyxl.load_workbook(stream, **how)
             names = [sheet.title for sheet in book.worksheets]
             name, told = choose(place, "sheet", names, first=True)
             sheet = book[name]
             sheet.reset_dimensions()  # what a file says about its size may be wrong
-            with closing(sheet.iter_rows(values_only=True)) as rows:  # else the file stays open
+            with closing(sheet.iter_rows(values_only=True)) as rows:
                 yield _numbered(place, rows), told
-        finally:
-            book.close()
     except (InputError, MemoryError):
         raise
     except Exception as error:  # of any kind: openpyxl leaves it to the parsers underneath

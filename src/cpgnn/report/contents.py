@@ -182,14 +182,14 @@ def _tried(run: Run) -> Tried | None:
     kept = run.trials.index[stages][0] if stages.any() else -1
     rows = tuple(
         (
-            str(t.candidate),
-            PARTS.get(str(t.candidate), ""),
-            percent(t.score),
-            f"{t.loss:.3f}",
-            "–" if np.isnan(t.cpu_seconds) else f"{t.cpu_seconds:.2f}",
-            "kept" if t.Index == kept else str(t.note),
+            str(t["candidate"]),
+            PARTS.get(str(t["candidate"]), ""),
+            percent(t["score"]),
+            f"{t['loss']:.3f}",
+            "–" if np.isnan(t["cpu_seconds"]) else f"{t['cpu_seconds']:.2f}",
+            "kept" if i == kept else str(t["note"]),
         )
-        for t in run.trials.itertuples()
+        for i, t in run.trials.to_dict("index").items()
     )
     most = int((~stages).sum()) + MOST_WAYS
     score = run.classifier.settings_.select_by.replace("_", " ")
