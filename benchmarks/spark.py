@@ -29,6 +29,7 @@ LINES = RESULTS / "spark.jsonl"
 DOCS = Path(__file__).parent.parent / "docs" / "pictures"
 COLORS = {"stats": "#7a7a7a", "fit": "#48639c", "predict": "#c1666b"}
 CLASSES, FEATURES, DEGREE = 5, 16, 20
+TYPES = ("pays", "knows", "sees")
 COSTS = "The cost model of predict: see `costs` in spark.py"
 KEYS = ("edges", "layers", "nodes", "partitions")
 MEASURED = ("CPU, s", "shuffled, GB", "of it by a round, GB", "of it in a round, s")
@@ -36,9 +37,12 @@ ROWS = 500_000
 """Directed edges in a partition."""
 
 
-def generate(folder: Path, edges: int, seed: int = 0) -> None:
+def generate(folder: Path, edges: int, seed: int = 0, *, typed: bool = False) -> None:
     """n = E/10 nodes; edges join a class mostly with the next one; features tell classes apart a
-    little; 1 % of the nodes are labelled. Written in pieces, without a loop over edges."""
+    little; 1 % of the nodes are labelled. Written in pieces, without a loop over edges.
+
+    typed: a third of the edges leads one way to the next class ("pays"), a third joins a class
+    with itself ("knows"), a third anybody ("sees"); 1,000 nodes are labelled."""
     folder.mkdir(parents=True)
     rng = np.random.default_rng(seed)
     n = 2 * edges // DEGREE
@@ -49,15 +53,22 @@ def generate(folder: Path, edges: int, seed: int = 0) -> None:
         m = edges // pieces
         source = rng.integers(0, n, m)
         step = (rng.random((m, 1)) > H[0].cumsum()[None, :]).sum(axis=1)
+        table = {"source": source}
+        if typed:
+            kind = rng.integers(0, len(TYPES), m)
+            shift = np.stack([step, (step - 1) % CLASSES, rng.integers(0, CLASSES, m)])
+            step = shift[kind, np.arange(m)]
+            names = pa.DictionaryArray.from_arrays(pa.array(kind, pa.int32()), pa.array(TYPES))
         target = rng.integers(0, n // CLASSES, m) * CLASSES + (y[source] + step) % CLASSES
         path = folder / "edges.parquet" / f"part-{piece}.parquet"
         path.parent.mkdir(exist_ok=True)
-        pq.write_table(pa.table({"source": source, "target": target}), path)
+        table["target"] = target
+        pq.write_table(pa.table(table | ({"means": names} if typed else {})), path)
     X = rng.standard_normal((n, FEATURES), dtype=np.float32)
     X[np.arange(n), y] += 0.5
     table = {"id": np.arange(n)} | {f"x{i}": X[:, i] for i in range(FEATURES)}
     pq.write_table(pa.table(table), folder / "features.parquet", row_group_size=100_000)
-    known = np.sort(rng.permutation(n)[: n // 100])
+    known = np.sort(rng.permutation(n)[: 1000 if typed else n // 100])
     names = np.array(list("abcde"))[y[known]]
     pq.write_table(pa.table({"id": known, "label": names}), folder / "labels.parquet")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from cpgnn.errors import InputError
 from cpgnn.spark import Given
+from cpgnn.spark.relations import Relations
 from cpgnn.spark.tables import check_tables
 from cpgnn.spark.writing import check_new, write_parquet
 
@@ -49,6 +51,39 @@ def test_bad_rows(spark, tables, message):
         check_tables(given(spark, **tables))
 
 
+def typed(spark, edges=(("a", "b", "pays"),), **more):
+    table = spark.createDataFrame([*edges], "source string, target string, means string")
+    labels = spark.createDataFrame([("a", "x"), ("b", "y")], "id string, label string")
+    return Given(table, labels, relation="means", **more)
+
+
+def test_bad_types_and_kinds(spark):
+    with pytest.raises(InputError, match=r"The type of an edge must not be empty. Got 1 row"):
+        check_tables(typed(spark, [("a", "b", "pays"), ("b", "c", " ")]))
+    with pytest.raises(InputError, match="'relation' must name a column of the edges"):
+        check_tables(replace(typed(spark), relation="type"))
+    for rows, message in (
+        ([("a", "person"), ("a", "firm")], "Each node must have one kind. Got 'a'"),
+        ([("a", "person"), ("b", "firm")], "must sit on one kind of nodes. Got firm, person"),
+    ):
+        kinds = spark.createDataFrame(rows, "id string, kind string")
+        with pytest.raises(InputError, match=message):
+            check_tables(typed(spark, kinds=kinds))
+
+
+def test_relations_that_the_graph_has_not_are_refused_before_any_long_job(spark):
+    """What a type leads to is told from a few of its edges."""
+    given = typed(spark, [("a", "b", "pays"), ("b", "c", "knows"), ("c", "b", "knows")])
+    tables = check_tables(replace(given, directed=True))
+    relations = Relations(tables, None)
+    there = ["knows", "pays (out)", "pays (in)", "edges", "two hops"]
+    relations.check(there)
+    with pytest.raises(InputError, match=r"have the relation owns, which the model hears\. Got k"):
+        relations.check(["owns"])
+    assert "adjacency" not in relations.__dict__
+    tables.ends.unpersist()
+
+
 def test_every_node_has_features(spark):
     with pytest.raises(InputError, match=r"Every node must have features. Got none for 1 node"):
         check_tables(given(spark, features=[("a", 1.0), ("c", 2.0)]))
@@ -69,6 +104,27 @@ def test_integers_and_text_compare_as_text(spark):
     tables = check_tables(Given(edges, labels))
     assert tables.edges.first()["source"] == "1"
     assert check_tables(Given(edges)).edges.first()["source"] == 1
+
+
+def test_tables_of_the_catalog(spark, tmp_path):
+    path = str(tmp_path / "edges.parquet")
+    pd.DataFrame({"source": [1, 2], "target": [2, 3]}).to_parquet(path, index=False)
+    spark.sql(f"CREATE TABLE links USING parquet LOCATION '{path}'")
+    try:
+        for name in ("links", "default.links", "spark_catalog.default.links", path):
+            assert Given.read(spark, name).edges.count() == 2
+    finally:
+        spark.sql("DROP TABLE links")
+
+
+def test_a_delta_table_is_not_read_as_parquet(spark, tmp_path):
+    """Its folder may hold files that no longer count."""
+    table = tmp_path / "edges"
+    (table / "_delta_log").mkdir(parents=True)
+    (table / "_delta_log" / f"{0:020}.json").write_text("{}")
+    pd.DataFrame({"source": [1], "target": [2]}).to_parquet(table / "part-0.parquet", index=False)
+    with pytest.raises(InputError, match=r"edges: The table must be Parquet, or Delta where"):
+        Given.read(spark, str(table))
 
 
 def test_missing_tables_are_named(spark, tmp_path):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cpgnn.check import check as check_here
 from cpgnn.check.facts import Stats
-from cpgnn.spark import stats
+from cpgnn.spark import check, stats
 from spark_files import random_files
 
 pytestmark = pytest.mark.slow
@@ -26,3 +27,21 @@ def test_statistics_are_those_of_one_machine(spark, tmp_path, text, weighted, hu
     np.testing.assert_allclose(*by_edges, atol=1e-9)
     H = wanted.compatibility_matrix()
     np.testing.assert_allclose(found.compatibility_matrix(), H, atol=1e-5)
+
+
+def test_findings_are_those_of_one_machine(spark, tmp_path):
+    """Of a graph that the field covers, and of one that reaches beyond it."""
+    files = random_files(tmp_path, 5, text=True)
+    found, wanted = check(files.given(spark), compare=False), check_here(files.graph, compare=False)
+    assert (found.nodes, found.edges) == (wanted.nodes, wanted.edges)
+    assert (found.labelled, found.classes) == (wanted.labelled, wanted.classes)
+    assert found.homophily.edge_homophily == pytest.approx(wanted.homophily.edge_homophily)
+    told = {finding.code: finding.count for finding in found.findings}
+    known = {finding.code: finding.count for finding in wanted.findings}
+    assert {"self-loops", "isolated-nodes"} <= set(told)
+    assert told == {code: known[code] for code in told}
+    (tmp_path / "path").mkdir()
+    path = random_files(tmp_path / "path", 5, few=True)
+    report = check(path.given(spark), compare=False)
+    assert (report.nodes, report.edges, report.labelled) == (60, 30, 3)
+    assert "isolated-nodes" in {finding.code for finding in report.findings}

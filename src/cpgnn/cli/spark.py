@@ -1,4 +1,4 @@
-"""`cpgnn spark`: stats, fit and predict for Parquet tables that one machine does not hold."""
+"""`cpgnn spark`: the same commands for Parquet tables that one machine does not hold."""
 
 from __future__ import annotations
 
@@ -39,6 +39,11 @@ Work = Annotated[
 ]
 Kinds = Annotated[str | None, typer.Option(help="Kinds of nodes: Parquet with id, kind.")]
 
+MaxEdges = Annotated[int, typer.Option(min=1, help="Largest receptive field to train on.")]
+Sample = Annotated[
+    bool, typer.Option("--sample", help="If it is larger, use a random share of the labels.")
+]
+
 
 @app.command("stats")
 def stats(
@@ -67,6 +72,49 @@ def stats(
         print(f"{finding.severity}: {finding.title}. {finding.detail} {advice}")
 
 
+@app.command("check")
+def check(
+    edges: Edges,
+    labels: Annotated[str, typer.Option(help="Labels: Parquet with id, label[, split].")],
+    features: Features = None,
+    kinds: Kinds = None,
+    relation_column: opt.Relation = None,
+    directed: opt.Directed = False,
+    directed_types: opt.OneWay = None,
+    unlabelled: opt.Unlabelled = None,
+    compare: Annotated[bool, typer.Option(help="Train briefly with and without the graph.")] = True,
+    positive: opt.Positive = None,
+    seed: opt.Seed = 0,
+    max_edges: MaxEdges = 20_000_000,
+    sample: Sample = False,
+    threads: opt.Threads = None,
+    master: Master = None,
+    conf: Conf = None,
+) -> None:
+    """Find what is wrong or risky. Exits with 1 if anything is, else with 0."""
+    from cpgnn.cli.findings import print_report
+    from cpgnn.cli.progress import progress_bar
+
+    opt.use_threads(threads)
+    way = directed_types.split(",") if directed_types else bool(directed)
+    with _spark(master, conf) as spark, progress_bar() as begin:
+        from cpgnn import spark as library
+
+        report = library.check(
+            _given(spark, edges, labels, features, kinds, relation_column, way),
+            unlabelled=unlabelled,
+            max_edges=max_edges,
+            sample=sample,
+            compare=compare,
+            positive=positive,
+            seed=seed,
+            begin=begin,
+        )
+    print_report(report)
+    if not report.clean:
+        raise typer.Exit(1)
+
+
 @app.command("fit")
 def fit(
     edges: Edges,
@@ -93,12 +141,8 @@ def fit(
     ] = False,
     normalization: opt.Normalization = "none",
     unlabelled: opt.Unlabelled = None,
-    max_edges: Annotated[
-        int, typer.Option(min=1, help="Largest receptive field to train on.")
-    ] = 20_000_000,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="If it is larger, train on a random share of labels.")
-    ] = False,
+    max_edges: MaxEdges = 20_000_000,
+    sample: Sample = False,
     threads: opt.Threads = None,
     master: Master = None,
     conf: Conf = None,

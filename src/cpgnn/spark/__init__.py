@@ -1,9 +1,10 @@
 """CPGNN on Apache Spark: the same numbers from tables that one machine does not hold.
 
-`stats`, `fit`, `predict` and `explain` take the DataFrames of a `Given` graph, in a session that
-the caller made; `cpgnn spark` does the same for Parquet paths and tables of the catalog.
+`stats`, `check`, `fit`, `predict` and `explain` take the DataFrames of a `Given` graph, in a
+session that the caller made; `cpgnn spark` does it for Parquet paths and tables of the catalog.
 """
 
+from cpgnn.spark.check import check
 from cpgnn.spark.explain import explain
 from cpgnn.spark.fit import fit
 from cpgnn.spark.graphframes import from_graphframe, to_graphframe
@@ -17,6 +18,7 @@ from cpgnn.spark.writing import write_parquet
 __all__ = [
     "Given",
     "Packed",
+    "check",
     "explain",
     "fit",
     "from_graphframe",

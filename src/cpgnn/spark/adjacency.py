@@ -8,7 +8,7 @@ partitioned by target instead, and the few values of hubs go to all partitions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -37,20 +37,26 @@ class Adjacency:
     partitions: int
 
     @classmethod
-    def of(cls, tables: Tables, weights: Weights = RAW) -> Adjacency:
+    def of(cls, tables: Tables, weights: Weights = RAW, *, once: bool = False) -> Adjacency:
         """Both directions of all edges, whatever their type and direction."""
         counts = tables.ends.select("id", F.col("rows").alias("count"))
         if weights == RAW:
-            return cls.laid_out(both_ways(tables.edges), counts, merge=True)
+            return cls.laid_out(both_ways(tables.edges), counts, merge=True, once=once)
         return cls.laid_out(weighed(merged(both_ways(tables.edges)), weights), counts)
 
     @classmethod
     def laid_out(
-        cls, rows: DataFrame, counts: DataFrame | None = None, *, merge: bool = False
+        cls,
+        rows: DataFrame,
+        counts: DataFrame | None = None,
+        *,
+        merge: bool = False,
+        once: bool = False,
     ) -> Adjacency:
         """Rows (source, target, …) put where products need them; repeated ones merged if asked to.
 
-        counts: id, and how many rows a source has at most; None: it is counted.
+        counts: id, and how many rows a source has at most; None: it is counted. once: they are used
+        a single time, so that keeping them would cost more than it saves.
         """
         spark = rows.sparkSession
         partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
@@ -61,14 +67,15 @@ class Adjacency:
         least = max(LEAST_HUB, int(HUB_SHARE * (total[0] or 0) / partitions))
         found = [row["id"] for row in counts.where(F.col("count") > least).select("id").collect()]
         hubs = hub_edges = None
+        keep: Callable[[DataFrame], DataFrame] = _as_it_is if once else kept
         if found:
             kind = rows.schema["source"].dataType.simpleString()
             hubs = spark.createDataFrame([(id,) for id in found], f"id {kind}")
             from_hub = F.broadcast(hubs.withColumnRenamed("id", "source"))
             hub_edges = rows.join(from_hub, "source", "left_semi")
-            hub_edges = kept(_placed(hub_edges, partitions, "target", merge))
+            hub_edges = keep(_placed(hub_edges, partitions, "target", merge))
             rows = rows.join(from_hub, "source", "left_anti")
-        return cls(kept(_placed(rows, partitions, "source", merge)), hub_edges, hubs, partitions)
+        return cls(keep(_placed(rows, partitions, "source", merge)), hub_edges, hubs, partitions)
 
     @property
     def weighted(self) -> bool:
@@ -122,6 +129,10 @@ class Adjacency:
                 table.unpersist()
 
 
+def _as_it_is(table: DataFrame) -> DataFrame:
+    return table
+
+
 def both_ways(edges: DataFrame) -> DataFrame:
     """source, target[, weight]: every row that joins two nodes, in both directions."""
     rest = [F.col("weight")] if "weight" in edges.columns else []
@@ -131,12 +142,13 @@ def both_ways(edges: DataFrame) -> DataFrame:
     return directed.where(proper_rows(directed))
 
 
-def merged(rows: DataFrame) -> DataFrame:
-    """Rows of the same edge as one: weights add up, as 32-bit numbers."""
+def merged(rows: DataFrame, *by: str) -> DataFrame:
+    """Rows of the same edge (and the same in the columns `by`) as one: weights add up, as 32-bit
+    numbers."""
     if "weight" not in rows.columns:
-        return rows.dropDuplicates(["source", "target"])
+        return rows.dropDuplicates(["source", "target", *by])
     total = F.sum("weight").cast("float").alias("weight")
-    return rows.groupBy("source", "target").agg(total)
+    return rows.groupBy("source", "target", *by).agg(total)
 
 
 def weighed(rows: DataFrame, weights: Weights) -> DataFrame:

@@ -65,6 +65,7 @@ class Distributed:
             assert isinstance(classifier.model_, Blend)
             asked = predicted_nodes(tables, nodes, known)
             relations = Relations(tables, asked, classifier.model_.edge_weights)
+            relations.check(_heard(classifier.model_))
         return cls(classifier, tables, relations, fit, nodes, work)
 
     @property
@@ -84,11 +85,7 @@ class Distributed:
     @cached_property
     def heard(self) -> Heard:
         """Every relation that is heard, by the second stage or in a prior."""
-        names = dict.fromkeys(one.relation for one in self.blend.hears)
-        for _, prior in self.plan.having("together"):
-            assert isinstance(prior, TogetherPrior)
-            names |= dict.fromkeys(prior.relations)
-        return self.relations.heard(list(names))
+        return self.relations.heard(_heard(self.blend))
 
     def logits(self) -> DataFrame:
         """id, nothing (whether nothing is known of a node), b0 … b(c-1)."""
@@ -280,6 +277,15 @@ class Distributed:
             )
             new[name] = alpha * F.col(f"first_{name}") + (1 - alpha) * Z if alpha else Z
         return joined.withColumns(new).select(*state.columns)
+
+
+def _heard(blend: Blend) -> list[str]:
+    """The names of the relations that a blend hears, in its second stage or in a prior."""
+    names = dict.fromkeys(one.relation for one in blend.hears)
+    for prior in blend.priors:
+        if isinstance(prior, TogetherPrior):
+            names |= dict.fromkeys(prior.relations)
+    return list(names)
 
 
 def _fit_nodes(classifier: CPGNNClassifier, nodes: DataFrame) -> DataFrame:

@@ -99,7 +99,9 @@ def probabilities(
         spread = Distributed.of(classifier, tables, work, relations)
         own, logits, asked = spread.own, spread.logits(), spread.relations.predicted
     else:
-        A = Adjacency.of(tables) if relations is None else relations.adjacency
+        model = paper_model(classifier)
+        once = model.num_layers == 1 and model.normalization == "none"
+        A = Adjacency.of(tables, once=once) if relations is None else relations.adjacency
         own, logits = _paper_logits(classifier, packed, A, tables, work)
     P = softmax(logits, names, classifier.temperature_, rest=["nothing"])
     shares, unknown = classifier.class_shares_, own.where("nothing")

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from cpgnn.blend.blend import Hearing
 from cpgnn.engine.text import listed, shorten
-from cpgnn.errors import must_be, wrong_value
+from cpgnn.errors import CPGNNError, must_be, wrong_value
 from cpgnn.io.node_kinds import OTHER
 from cpgnn.relations.derived import SHARED
 from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, which_directed
@@ -28,17 +28,31 @@ from cpgnn.spark.tables import Tables, kept, proper_rows
 
 @dataclass(frozen=True, eq=False)
 class TypeRows:
-    """The edges of one type, merged: both directions of each, or u → v alone."""
+    """The edges of one type: both directions of each, or u → v alone."""
 
     name: str
-    rows: DataFrame
+    given: DataFrame
+    """Their rows as they were given."""
     directed: bool
+    weights: Weights = RAW
+
+    @property
+    def rows(self) -> DataFrame:
+        """Merged."""
+        one = self.given.where(proper_rows(self.given)) if self.directed else both_ways(self.given)
+        return weighed(merged(one), self.weights)
+
+    @property
+    def ways(self) -> tuple[str, str]:
+        """The relations in which v hears u, and u hears v, for an edge u → v."""
+        if not self.directed:
+            return self.name, self.name
+        named = f"{self.name} ({{}})" if self.name != UNNAMED else "{}"
+        return named.format("in"), named.format("out")
 
     def relations(self) -> dict[str, DataFrame]:
-        if not self.directed:
-            return {self.name: self.rows}
-        named = f"{self.name} ({{}})" if self.name != UNNAMED else "{}"
-        return {named.format("out"): _turned(self.rows), named.format("in"): self.rows}
+        into, out = self.ways
+        return {out: _turned(self.rows), into: self.rows} if self.directed else {out: self.rows}
 
 
 class Relations:
@@ -66,11 +80,7 @@ class Relations:
             rows = edges
             if "type" in edges.columns:
                 rows = edges.where(F.col("type") == name).drop("type")
-            if one_way:
-                M = merged(rows.where(proper_rows(rows)))
-                one_way = M.join(_turned(M), M.columns, "left_anti").first() is not None
-            M = weighed(M if one_way else merged(both_ways(rows)), self.weights)
-            made.append(TypeRows(name, M, one_way))
+            made.append(TypeRows(name, rows, one_way and _leads(rows), self.weights))
         plain = "type" not in edges.columns and not made[0].directed
         return [] if plain else made
 
@@ -101,15 +111,18 @@ class Relations:
 
     @cached_property
     def _shared(self) -> dict[str, DataFrame | None]:
-        types = self.types or [TypeRows(EDGES, self.adjacency.everything(), directed=False)]
-        return {f"{kind.name}{SHARED}": self._sharing(kind) for kind in types}
+        if not self.types:
+            return {f"{EDGES}{SHARED}": self._sharing([self.adjacency.everything()])}
+        return {
+            f"{kind.name}{SHARED}": self._sharing([*kind.relations().values()])
+            for kind in self.types
+        }
 
-    def _sharing(self, kind: TypeRows) -> DataFrame | None:
-        """`relations.derived.shared`: W = M D^-1 Mᵀ over nodes of other kinds."""
+    def _sharing(self, ways: list[DataFrame]) -> DataFrame | None:
+        """`relations.derived.shared` of an edge type: W = M D^-1 Mᵀ over nodes of other kinds."""
         assert self.predicted is not None
         inside = self.predicted.select("id", F.lit(True).alias("asked"))
-        ways = [kind.rows, _turned(kind.rows)] if kind.directed else [kind.rows]
-        M = reduce(DataFrame.unionByName, ways).select("source", "target", _weight(kind.rows))
+        M = reduce(DataFrame.unionByName, ways).select("source", "target", _weight(ways[0]))
         for end in ("source", "target"):
             M = M.join(inside.toDF(end, f"{end}_asked"), end, "left")
         M = M.where(F.col("source_asked").isNotNull() & F.col("target_asked").isNull())
@@ -140,15 +153,32 @@ class Relations:
         pairs = pairs.where(F.col("source") != F.col("target")).distinct()
         return pairs.join(once, ["source", "target"], "left_anti")
 
-    def named(self) -> dict[str, Callable[[], DataFrame | None]]:
-        """How to make every relation; None where one is not affordable."""
-        made: dict[str, Callable[[], DataFrame | None]] = {}
-        for kind in self.types:
-            made |= {name: partial(_itself, rows) for name, rows in kind.relations().items()}
-        made[EDGES] = self.adjacency.everything
+    @property
+    def derived(self) -> dict[str, Callable[[], DataFrame | None]]:
+        """How to make every relation that is not one of edges; None where it is not affordable."""
         if self.predicted is None:
-            return made | {TWO_HOPS: self._two_hops}
-        return made | {name: partial(_itself, rows) for name, rows in self._shared.items()}
+            return {TWO_HOPS: self._two_hops}
+        kinds = [kind.name for kind in self.types] or [EDGES]
+        return {f"{name}{SHARED}": partial(self._one_shared, f"{name}{SHARED}") for name in kinds}
+
+    def _one_shared(self, name: str) -> DataFrame | None:
+        return self._shared[name]
+
+    @property
+    def of_edges(self) -> list[str]:
+        """The names of the relations of edges."""
+        return [*dict.fromkeys(name for kind in self.types for name in kind.ways[::-1]), EDGES]
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raises unless the graph can have these relations; the types of its edges tell."""
+        there = [*self.of_edges, *self.derived]
+        for name in names:
+            if name not in there:
+                raise self._missing(name, there)
+
+    def _missing(self, name: str, there: list[str]) -> CPGNNError:
+        must = f"have the relation {shorten(name)}, which the model hears"
+        return must_be("The graph", must, listed(there))
 
     def release(self) -> None:
         """Forgets what is kept on the executors."""
@@ -163,20 +193,60 @@ class Relations:
         """All that is said over these relations, in one table."""
         if list(names) == [EDGES] and self.near is self.adjacency:
             return Heard(self.adjacency, (EDGES,), self.degrees)
-        made, parts = self.named(), []
-        for r, name in enumerate(names):
-            rows = made[name]() if name in made else None
+        derived, parts = self.derived, []
+        far = [name for name in names if name in derived]
+        if len(far) < len(names):
+            parts.append(self._by_target(names))
+        for name in far:
+            rows = derived[name]()
             if rows is None:
-                must = f"have the relation {shorten(name)}, which the model hears"
-                there = [name for name, make in made.items() if make() is not None]
-                raise must_be("The graph", must, listed(there))
+                there = [each for each in far if derived[each]() is not None]
+                raise self._missing(name, self.of_edges + there)
             rows = rows.select("source", "target", _weight(rows))
             degree = rows.groupBy("target").agg(F.sum("weight").alias("degree"))
-            rows = rows.join(degree, "target").withColumn("relation", F.lit(r))
+            rows = rows.join(degree, "target").withColumn("relation", F.lit(names.index(name)))
             numbers = (F.col(name).cast("float").alias(name) for name in ("weight", "degree"))
             parts.append(rows.select("source", "target", *numbers, "relation"))
-        every = Adjacency.laid_out(reduce(DataFrame.unionByName, parts)) if parts else None
+        # Where only edges are heard, a node has at most so many rows for each of its edges.
+        ends = None if far else self.tables.ends.select("id", F.col("rows").alias("count"))
+        every = Adjacency.laid_out(reduce(DataFrame.unionByName, parts), ends) if parts else None
         return Heard(every, tuple(names))
+
+    def _by_target(self, names: Sequence[str]) -> DataFrame:
+        """source, target, weight, degree (the target's), relation (its number) of all relations of
+        edges among `names`, from one reading of the edges."""
+        edges, derived = self.tables.edges, self.derived
+        at = {name: r for r, name in enumerate(names) if name not in derived}
+        into: Column = F.lit(None).cast("int")
+        out = into
+        for kind in self.types:
+            here = F.col("type") == kind.name if "type" in edges.columns else F.lit(True)
+            into, out = (
+                F.when(here, F.lit(at.get(name))).otherwise(rest)
+                for name, rest in zip(kind.ways, (into, out), strict=True)
+            )
+        u, v, rest = F.col("source"), F.col("target"), list(map(F.col, _weights(edges)))
+        both = [(u, v, into), (v, u, out)]
+        if EDGES in at:
+            both += [(u, v, F.lit(at[EDGES])), (v, u, F.lit(at[EDGES]))]
+        said = [
+            F.struct(a.alias("source"), b.alias("target"), *rest, r.cast("int").alias("relation"))
+            for a, b, r in both
+        ]
+        rows = edges.where(proper_rows(edges)).select(F.inline(F.array(*said)))
+        rows = rows.where(F.col("relation").isNotNull())
+        # By target first: merging and adding up what a node hears then move nothing any more.
+        rows = rows.repartition(self.adjacency.partitions, "target")
+        rows = weighed(merged(rows, "relation"), self.weights)
+        rows = rows.select("source", "target", _weight(rows), "relation")
+        degrees = {
+            f"d{r}": F.sum(F.when(F.col("relation") == r, F.col("weight"))) for r in at.values()
+        }
+        total = rows.groupBy("target").agg(*named(degrees.values(), degrees))
+        degree = F.coalesce(*(F.when(F.col("relation") == r, F.col(f"d{r}")) for r in at.values()))
+        joined = rows.join(total.hint("merge"), "target").withColumn("degree", degree)
+        numbers = (F.col(name).cast("float").alias(name) for name in ("weight", "degree"))
+        return joined.select("source", "target", *numbers, "relation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,13 +338,29 @@ def predicted_nodes(
     return kept(every.where(F.col("kind").isin(wanted)).select("id"))
 
 
-def _itself(rows: DataFrame | None) -> DataFrame | None:
-    return rows
-
-
 def named(columns: Iterable[Column], names: Iterable[str]) -> list[Column]:
     """The columns under these names."""
     return [column.alias(name) for column, name in zip(columns, names, strict=True)]
+
+
+def _leads(rows: DataFrame) -> bool:
+    """Whether an edge has no counterpart, or one of another weight: a few are looked at first."""
+    ends = ["source", "target"]
+    proper = rows.where(proper_rows(rows))
+    few = {(row["target"], row["source"]) for row in proper.select(*ends).limit(100).collect()}
+    if few:
+        kind = rows.schema["source"].dataType.simpleString()
+        back = rows.sparkSession.createDataFrame([*few], f"source {kind}, target {kind}")
+        if proper.select(*ends).join(F.broadcast(back), ends, "left_semi").distinct().count() < len(
+            few
+        ):
+            return True
+    M = merged(proper)
+    return M.join(_turned(M), M.columns, "left_anti").first() is not None
+
+
+def _weights(rows: DataFrame) -> list[str]:
+    return ["weight"] if "weight" in rows.columns else []
 
 
 def _turned(rows: DataFrame) -> DataFrame:

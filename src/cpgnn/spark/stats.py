@@ -23,14 +23,22 @@ def stats(given: Given, *, unlabelled: str | None = None) -> Stats:
     """Describes a graph. Only numbers for classes and for degrees leave Spark."""
     tables = check_tables(given, unlabelled=unlabelled)
     A = Adjacency.of(tables)
+    found = described(tables, A, given.names)
+    A.release()
+    tables.ends.unpersist()
+    return found
+
+
+def described(tables: Tables, A: Adjacency, names: Names) -> Stats:
+    """`stats` of checked tables."""
     degrees = _degrees(A, tables)
     num_edges = A.everything().count() // 2
     loops = tables.edges.where("source = target").select(F.col("source").alias("id")).distinct()
-    class_names, sizes = _classes(tables, given.names)
+    class_names, sizes = _classes(tables, names)
     class_edges = numbers = _class_edges(A, tables, class_names)
     if tables.weighted:
         numbers = _class_edges(A, tables, class_names, by_weight=False)
-    found = Stats(
+    return Stats(
         nodes=int(degrees[:, 1].sum()),
         edges=num_edges,
         weighted=tables.weighted,
@@ -43,9 +51,6 @@ def stats(given: Given, *, unlabelled: str | None = None) -> Stats:
         class_edge_numbers=numbers,
         class_loops=_per_class(tables, class_names, loops),
     )
-    A.release()
-    tables.ends.unpersist()
-    return found
 
 
 def _degrees(A: Adjacency, tables: Tables) -> np.ndarray:

@@ -13,6 +13,7 @@ from functools import reduce
 
 import numpy as np
 from pyspark import StorageLevel
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -130,10 +131,35 @@ def _read(spark: SparkSession, path: str) -> DataFrame:
     with spark_errors(path):
         if TABLE_NAME.fullmatch(path) and spark.catalog.tableExists(path):
             return spark.table(path)
-        found = spark.read.parquet(path)
+        found = _delta(spark, path) if _is_there(spark, f"{path}/_delta_log") else None
+        found = spark.read.parquet(path) if found is None else found
         if not found.columns:  # asked for here, because through Connect reading is lazy
             raise wrong(path, "The table", "have columns", "none")
         return found
+
+
+def _is_there(spark: SparkSession, path: str) -> bool:
+    try:
+        return bool(spark.read.format("binaryFile").load(path).schema)
+    except PySparkException:
+        return False
+
+
+def _delta(spark: SparkSession, path: str) -> DataFrame:
+    """A Delta table: read as Parquet, files would count that its log says are gone."""
+    try:
+        found = spark.read.format("delta").load(path)
+        assert found.schema
+    except PySparkException as error:
+        if error.getCondition() != "DATA_SOURCE_NOT_FOUND":
+            raise
+        hint = "Start Spark with delta-spark, or give a Parquet copy."
+        must, got = (
+            "be Parquet, or Delta where Spark reads it",
+            "Delta, which this Spark cannot read",
+        )
+        raise wrong(path, "The table", must, got, hint) from error
+    return found
 
 
 @spark_errors()
@@ -285,8 +311,10 @@ def _check_ids(tables: Tables, names: Names) -> None:
         rows = rows.unionByName(_marked(tables.features, features=one))
     if tables.kinds is not None:
         rows = rows.unionByName(_marked(tables.kinds, kinds=one, kind=F.col("kind")))
-    marks = [F.max(mark) if mark == "kind" else F.sum(mark) for mark in MARKS]
-    nodes = rows.groupBy("id").agg(*(m.alias(n) for m, n in zip(marks, MARKS, strict=True)))
+    # Without kinds there is no text to compare, which would need all rows sorted.
+    marks = [F.sum(mark).alias(mark) for mark in MARKS[:-1]]
+    one_kind = F.max("kind") if tables.kinds is not None else F.lit(None).cast("string")
+    nodes = rows.groupBy("id").agg(*marks, one_kind.alias("kind"))
     ends, labels, known, features, kinds, kind = map(F.col, MARKS)
     kind = F.coalesce(kind, F.lit(OTHER))
     without = (ends + labels + kinds > 0) & (features == 0)
@@ -300,7 +328,7 @@ def _check_ids(tables: Tables, names: Names) -> None:
         F.count_if((known > 0) & (ends == 0)),
         F.count_if(known > 0),
         F.count_if(without),
-        F.collect_set(F.when(known > 0, kind)),
+        F.lit(None) if tables.kinds is None else F.collect_set(F.when(known > 0, kind)),
     ).first()
     assert found is not None
     *twices, foreign, total, featureless, with_labels = found

@@ -30,26 +30,32 @@ def check_new(spark: SparkSession, path: str) -> None:
 def write_parquet(table: DataFrame, path: str) -> int:
     """Writes `table` to a new folder; returns the rows written.
 
-    Everything is computed first, so that what fails leaves nothing. Only the writing itself can
-    break off after that: `_SUCCESS` in the folder is what says that it is whole.
+    What fails leaves nothing: on one machine it is removed; elsewhere everything is computed before
+    it is written. `_SUCCESS` in the folder is what says that it is whole.
     """
     spark = table.sparkSession
     check_new(spark, path)
-    table = kept(table)
+    first = table if _is_here(spark, path) else kept(table)
     try:
-        table.write.mode("error").parquet(path)
-    except PySparkException:
+        first.write.mode("error").parquet(path)
+    except BaseException:
         _remove_partial(spark, path)
         raise
-    rows = table.count()
-    table.unpersist()
-    return rows
+    if first is not table:
+        first.unpersist()
+    return spark.read.schema(table.schema).parquet(path).count()
+
+
+def _is_here(spark: SparkSession, path: str) -> bool:
+    """Whether a path is on this machine, and so is all of Spark."""
+    local = str(spark.conf.get("spark.master", "")).startswith("local")
+    return local and "://" not in path.removeprefix("file://")
 
 
 def _remove_partial(spark: SparkSession, path: str) -> None:
     """What Spark leaves of a folder that it could not finish, on this machine."""
     here = Path(path.removeprefix("file://").removeprefix("file:"))
-    local = str(spark.conf.get("spark.master", "")).startswith("local") and "://" not in str(here)
-    files = [one.name for one in here.iterdir()] if local and here.is_dir() else ["unknown"]
+    known = _is_here(spark, path) and here.is_dir()
+    files = [one.name for one in here.iterdir()] if known else ["unknown"]
     if all(name.startswith(("_temporary", ".")) for name in files):
         shutil.rmtree(here, ignore_errors=True)
