@@ -2,6 +2,8 @@
 
     python spark.py run 1000000      # generate, stats, fit and predict; a line for each
     python spark.py keep             # the lines so far → results/spark.json, .md, docs/pictures
+    python spark.py before 20000000 --source OLD/src    # earlier code and this, in turn
+    python spark.py relations 1000000 4000000    # the default model on typed edges, a line for each
 
 Each command runs as a user would run it, in processes of its own, on local[2].
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import time
@@ -22,10 +25,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpgnn.report.plots import figure, save
+from cpgnn.spark.session import EDGE_ENDS, LEAST
 from measuring import RESULTS, keep
 
 WORK = Path("/tmp/cpgnn-spark-bench")
 LINES = RESULTS / "spark.jsonl"
+LINES_BEFORE, LINES_TYPED = RESULTS / "spark_before.jsonl", RESULTS / "spark_relations.jsonl"
 DOCS = Path(__file__).parent.parent / "docs" / "pictures"
 COLORS = {"stats": "#7a7a7a", "fit": "#48639c", "predict": "#c1666b"}
 CLASSES, FEATURES, DEGREE = 5, 16, 20
@@ -33,8 +38,6 @@ TYPES = ("pays", "knows", "sees")
 COSTS = "The cost model of predict: see `costs` in spark.py"
 KEYS = ("edges", "layers", "nodes", "partitions")
 MEASURED = ("CPU, s", "shuffled, GB", "of it by a round, GB", "of it in a round, s")
-ROWS = 500_000
-"""Directed edges in a partition."""
 
 
 def generate(folder: Path, edges: int, seed: int = 0, *, typed: bool = False) -> None:
@@ -73,15 +76,18 @@ def generate(folder: Path, edges: int, seed: int = 0, *, typed: bool = False) ->
     pq.write_table(pa.table({"id": known, "label": names}), folder / "labels.parquet")
 
 
-def measured(name: str, edges: int, layers: int, words: list[str]) -> dict[str, object]:
-    """Runs a command; its seconds, the peak of all its processes' memory, Spark's own counts."""
+def measured(
+    name: str, edges: int, layers: int, words: list[str], source: str = ""
+) -> dict[str, object]:
+    """Runs a command; its seconds, the peak of all its processes' memory, Spark's own counts.
+
+    source: where the code is, if it is not this one.
+    """
     log = WORK / f"events-{edges}-{name}-{layers}"
     shutil.rmtree(log, ignore_errors=True)
     log.mkdir(parents=True)
-    partitions = max(8, 2 * edges // ROWS)
     conf = {
         "spark.driver.memory": "4g",
-        "spark.sql.shuffle.partitions": str(partitions),
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": log.as_uri(),
         "spark.eventLog.compress": "false",
@@ -96,8 +102,8 @@ def measured(name: str, edges: int, layers: int, words: list[str]) -> dict[str, 
         "edges": edges,
         "nodes": 2 * edges // DEGREE,
         "layers": layers,
-        "partitions": partitions,
-        **_watched(words),
+        "partitions": min(200, max(LEAST, 2 * edges // EDGE_ENDS)),
+        **_watched(words, source),
         **_events(log),
     }
 
@@ -112,11 +118,11 @@ def alone(edges: int, layers: int) -> dict[str, object]:
     return {"command": "predict, one machine", **size, **watched}
 
 
-def _watched(words: list[str]) -> dict[str, float]:
+def _watched(words: list[str], source: str = "") -> dict[str, float]:
     """Runs `cpgnn WORDS…`; its seconds, CPU seconds and peak memory, all its processes together."""
     command = [sys.executable, "-c", "from cpgnn.cli import main; main()", *words]
     started = time.perf_counter()
-    process = psutil.Popen(command)
+    process = psutil.Popen(command, env=os.environ | ({"PYTHONPATH": source} if source else {}))
     peak, cpu = 0, {}
     while process.poll() is None:
         peak = max(peak, _look(process, cpu))
@@ -198,10 +204,51 @@ def run(edges: int, layers: list[int], commands: list[str]) -> None:
             _line(measured("predict", edges, K, words))
 
 
-def _line(row: dict[str, object]) -> None:
+def before(edges: int, source: str) -> None:
+    """`predict` of the paper's model by earlier code and by this, one after the other."""
+    folder = WORK / str(edges)
+    if not folder.exists():
+        generate(folder, edges)
+    table = {name: str(folder / f"{name}.parquet") for name in ("edges", "labels", "features")}
+    model, tables = WORK / "model-before", [table["edges"], "--features", table["features"]]
+    if not model.exists():  # by the earlier code: this one reads its models
+        words = ["fit", *tables, "--labels", table["labels"], "--out", str(model), "--sample"]
+        words += ["--prior", "mlp", "--layers", "1", "--epochs", "100"]
+        measured("fit, before", edges, 1, words, source)
+    for name, code in (("predict, before", source), ("predict, now", "")):
+        out = WORK / "out-before"
+        shutil.rmtree(out, ignore_errors=True)
+        row = measured(name, edges, 1, ["predict", str(model), *tables, "--out", str(out)], code)
+        _line(row, LINES_BEFORE)
+    rows = [json.loads(line) for line in LINES_BEFORE.read_text().splitlines()]
+    keep("spark_before", rows, "predict of the paper's model by earlier code and by this")
+
+
+def relations(sizes: list[int]) -> None:
+    """The default model, fitted on the first of these graphs, predicts the nodes of all of them."""
+    tables = {}
+    for edges in sizes:
+        folder = WORK / f"typed-{edges}"
+        if not folder.exists():
+            generate(folder, edges, typed=True)
+        named = [f"--{name}={folder / name}.parquet" for name in ("labels", "features")]
+        typed = ["--relation-column=means", "--directed-types=pays"]
+        tables[edges] = [str(folder / "edges.parquet"), *typed, *named]
+    model = WORK / "model-typed"
+    if not model.exists():
+        words = ["fit", *tables[sizes[0]], "--out", str(model), "--sample"]
+        _line(measured("fit", sizes[0], 0, words), LINES_TYPED)
+    for edges in sizes:
+        out = WORK / "out-typed"
+        shutil.rmtree(out, ignore_errors=True)
+        words = ["predict", str(model), *tables[edges], "--out", str(out)]
+        _line(measured("predict", edges, 0, words), LINES_TYPED)
+
+
+def _line(row: dict[str, object], lines: Path = LINES) -> None:
     print(json.dumps(row), flush=True)
     RESULTS.mkdir(exist_ok=True)
-    with LINES.open("a") as file:
+    with lines.open("a") as file:
         file.write(json.dumps(row) + "\n")
 
 
@@ -271,13 +318,18 @@ def costs(rows: list[dict[str, float]]) -> list[dict[str, float | str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("job", choices=("run", "keep"))
-    parser.add_argument("edges", type=int, nargs="?")
+    parser.add_argument("job", choices=("run", "keep", "before", "relations"))
+    parser.add_argument("edges", type=int, nargs="*")
+    parser.add_argument("--source", default="")
     parser.add_argument("--layers", type=int, nargs="+", default=[1])
     parser.add_argument("--commands", nargs="+", default=["stats", "fit", "predict"])
     chosen = parser.parse_args()
     if chosen.job == "run":
-        run(chosen.edges, chosen.layers, chosen.commands)
+        run(chosen.edges[0], chosen.layers, chosen.commands)
+    elif chosen.job == "before":
+        before(chosen.edges[0], chosen.source)
+    elif chosen.job == "relations":
+        relations(chosen.edges)
     else:
         keep_all()
 

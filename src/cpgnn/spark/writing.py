@@ -49,7 +49,8 @@ def write_parquet(table: DataFrame, path: str) -> int:
 def _is_here(spark: SparkSession, path: str) -> bool:
     """Whether a path is on this machine, and so is all of Spark."""
     local = str(spark.conf.get("spark.master", "")).startswith("local")
-    return local and "://" not in path.removeprefix("file://")
+    client = "connect" in type(spark).__module__  # of a server that may be elsewhere
+    return local and not client and "://" not in path.removeprefix("file://")
 
 
 def _remove_partial(spark: SparkSession, path: str) -> None:
