@@ -64,7 +64,7 @@ def test_bad_types_and_kinds(spark):
         check_tables(replace(typed(spark), relation="type"))
     for rows, message in (
         ([("a", "person"), ("a", "firm")], "Each node must have one kind. Got 'a'"),
-        ([("a", "person"), ("b", "firm")], "must sit on one kind of nodes. Got firm, person"),
+        ([("a", "person"), ("b", "firm")], "must sit on one kind of nodes. Got 'firm', 'person'"),
     ):
         kinds = spark.createDataFrame(rows, "id string, kind string")
         with pytest.raises(InputError, match=message):
@@ -78,7 +78,9 @@ def test_relations_that_the_graph_has_not_are_refused_before_any_long_job(spark)
     relations = Relations(tables, None)
     there = ["knows", "pays (out)", "pays (in)", "edges", "two hops"]
     relations.check(there)
-    with pytest.raises(InputError, match=r"have the relation owns, which the model hears\. Got k"):
+    with pytest.raises(
+        InputError, match=r"have the relation 'owns', which the model hears\. Got 'k"
+    ):
         relations.check(["owns"])
     assert "adjacency" not in relations.__dict__
     tables.ends.unpersist()

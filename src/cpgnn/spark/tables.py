@@ -13,7 +13,6 @@ from functools import reduce
 
 import numpy as np
 from pyspark import StorageLevel
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -25,7 +24,7 @@ from cpgnn.io.labels import SPLITS
 from cpgnn.io.node_kinds import OTHER
 from cpgnn.relations.edge_types import Directed
 from cpgnn.spark.columns import EDGES, FEATURES, INTEGER, KINDS, LABELS, check_columns
-from cpgnn.spark.errors import spark_errors
+from cpgnn.spark.errors import ERRORS, spark_errors
 from cpgnn.spark.rows import PADDED, Rule, check_rows
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -141,7 +140,7 @@ def _read(spark: SparkSession, path: str) -> DataFrame:
 def _is_there(spark: SparkSession, path: str) -> bool:
     try:
         return bool(spark.read.format("binaryFile").load(path).schema)
-    except PySparkException:
+    except ERRORS:
         return False
 
 
@@ -150,8 +149,8 @@ def _delta(spark: SparkSession, path: str) -> DataFrame:
     try:
         found = spark.read.format("delta").load(path)
         assert found.schema
-    except PySparkException as error:
-        if error.getCondition() != "DATA_SOURCE_NOT_FOUND":
+    except ERRORS as error:
+        if "DATA_SOURCE_NOT_FOUND" not in str(error):
             raise
         hint = "Start Spark with delta-spark, or give a Parquet copy."
         must, got = (
