@@ -74,7 +74,6 @@ EXPERIMENTS: dict[str, Callable[[], str]] = {
 }
 SPARK: dict[str, Callable[[], str]] = {
     "runs": spark_docs.runs,
-    "before": spark_docs.before,
     "model": spark_docs.model,
     "on-paper": spark_docs.on_paper,
 }

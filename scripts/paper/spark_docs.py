@@ -47,28 +47,6 @@ def runs() -> str:
     return "\n".join(lines) + "\n"
 
 
-def before() -> str:
-    """The same job by earlier code and by this, in one run."""
-    lines = [
-        "| code | edges | CPU s | JVM tasks, CPU s | GB shuffled | bytes / edge | peak GB |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    rows = _rows("spark_before")
-    for row in rows:
-        cells = (
-            row["command"].removeprefix("predict, "),
-            f"{row['edges'] / 1e6:g} M",
-            _number(row["CPU, s"]),
-            _number(row["tasks' CPU in the JVM, s"]),
-            _number(row["shuffled, GB"], 2),
-            _number(1e9 * row["shuffled, GB"] / row["edges"]),
-            _number(row["peak, GB"], 1),
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    ratio = rows[-1]["CPU, s"] / rows[-2]["CPU, s"]
-    return "\n".join(lines) + f"\n\nThat is {ratio:.2f} of the CPU time.\n"
-
-
 def model() -> str:
     """The fitted numbers, and the run that they were not fitted on."""
     rows = _model()

@@ -44,9 +44,8 @@ def session(
             spark.stop()
 
 
-EDGE_ENDS, LEAST = 2_500_000, 8
-"""Of a partition: the more edges it has, the more of them share a target and are added up before
-they are sent; and the fewest partitions."""
+EDGE_ENDS, LEAST = 500_000, 8
+"""Of a partition: what takes seconds; and the fewest partitions."""
 
 
 def fit_partitions(edges: DataFrame) -> None:
