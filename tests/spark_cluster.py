@@ -1,4 +1,5 @@
-"""Run by tests/spark/test_cluster.py: two executors in processes of their own, one of them killed.
+"""Run by tests/spark/test_cluster.py: two executors in processes of their own, one of them
+killed in each of three jobs.
 
 python spark_cluster.py FOLDER     # writes FOLDER/found.json
 """
@@ -11,9 +12,12 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import psutil
 import pyspark
 
@@ -73,50 +77,72 @@ def kill_one_while_tasks_run(spark, killed: list[dict[str, int]]) -> threading.T
     return thread
 
 
+@contextmanager
+def killing(spark, killed: list[dict[str, int]], at: int) -> Iterator[None]:
+    """Ends an executor inside, in the `at`th product with A."""
+    threads, calls, gathered = [], [], Adjacency.gathered
+
+    def gathered_and_kill(self, values, wanted):
+        calls.append(1)
+        if len(calls) == at:
+            threads.append(kill_one_while_tasks_run(spark, killed))
+        return gathered(self, values, wanted)
+
+    Adjacency.gathered = gathered_and_kill
+    try:
+        yield
+    finally:
+        Adjacency.gathered = gathered
+        for thread in threads:
+            thread.join()
+
+
+def gap(found: pd.DataFrame, wanted: pd.DataFrame) -> float:
+    """The largest difference of probabilities; infinite where the nodes are not the same."""
+    found, wanted = found.set_index("id"), wanted.set_index("id")
+    if set(found.index) != set(wanted.index) or len(found) != len(wanted):
+        return float("inf")
+    p = [name for name in wanted.columns if name.startswith("p_")]
+    return float(np.abs(found.loc[wanted.index, p] - wanted[p]).to_numpy().max())
+
+
 def main(folder: Path) -> None:
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     files = random_files(folder, 7, text=True, weighted=True)
     classifier = CPGNNClassifier("mlp", 2, pretrain_epochs=5, epochs=10, seed=1)
-    one = train_run(LoadedGraph(files.graph, files.split), classifier).classifier
+    loaded = LoadedGraph(files.graph, files.split)
+    one = train_run(loaded, classifier).classifier
+    shorter = CPGNNClassifier("mlp", 1, pretrain_epochs=5, epochs=10, seed=1)
+    first = train_run(loaded, shorter).classifier
     killed: list[dict[str, int]] = []
     with session("local-cluster[2,1,2048]", CONF) as spark:
         given = files.given(spark)
         found, wanted = stats(given), Stats.of(files.graph)
         many = fit(classifier, given, folder / "run").classifier
         before = [process.pid for process in executors()]
-        threads, gathered = [], Adjacency.gathered
-
-        def gathered_and_kill(self, values, wanted):  # rounds are under way: much is kept already
-            calls.append(1)
-            if len(calls) == 4:
-                threads.append(kill_one_while_tasks_run(spark, killed))
-            return gathered(self, values, wanted)
-
-        calls: list[int] = []
-        Adjacency.gathered = gathered_and_kill
         world = random_world(9, weighted=True, types=("knows", "pays"), directed=("pays",))
         blend = loud(world.graph())
-        table = predict(Packed.of(blend), world.given(spark))
-        write_parquet(table, str(folder / "out.parquet"))
-        for thread in threads:
-            thread.join()
-        Adjacency.gathered = gathered
-        rows = spark.read.parquet(str(folder / "out.parquet")).toPandas().set_index("id")
+        gaps = {}
+        with killing(spark, killed, at=4):  # rounds are under way: much is kept already
+            table = predict(Packed.of(blend), world.given(spark))
+            write_parquet(table, str(folder / "out.parquet"))
+        rows = spark.read.parquet(str(folder / "out.parquet")).toPandas()
+        gaps["blend"] = gap(rows, predictions(blend, world.graph()))
+        for K, model in ((1, first), (2, one)):
+            with killing(spark, killed, at=K):
+                found_K = predict(Packed.of(model), given).toPandas()
+            gaps[f"K = {K}"] = gap(found_K, predictions(model))
         last = executors()
     after = [process.pid for process in last]
     _, alive = psutil.wait_procs(last, timeout=60)  # they need a moment to end
-    here = predictions(blend, world.graph()).set_index("id")
-    p = [name for name in here.columns if name.startswith("p_")]
     result = {
         "executors": len(before),
         "killed": killed,
-        "killed_was_executor": bool(killed) and killed[0]["pid"] in before,
-        "killed_is_gone": bool(killed) and killed[0]["pid"] not in after,
+        "first_was_executor": bool(killed) and killed[0]["pid"] in before,
+        "killed_are_gone": all(one["pid"] not in after for one in killed),
         "left_running": len(alive),
-        "rows": len(rows),
-        "nodes": len(here),
-        "prediction_gap": float(np.abs(rows.loc[here.index, p] - here[p]).to_numpy().max()),
+        "gaps": gaps,
         "homophily_gap": abs(found.homophily_ratio() - wanted.homophily_ratio()),
         "same_degrees": bool((found.degrees == wanted.degrees).all()),
         "fit_gap": float(np.abs(many.compatibility_ - one.compatibility_).max()),
