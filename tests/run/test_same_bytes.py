@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.threads import use_threads
 from cpgnn.io import read_graph
 from cpgnn.run.folder import fit_run
 
@@ -71,6 +72,23 @@ def test_the_order_of_rows_changes_no_class(tmp_path):
     for other in others:
         assert (one[["class", "label", "split"]] == other[["class", "label", "split"]]).all(None)
         np.testing.assert_allclose(one.filter(like="p_"), other.filter(like="p_"), atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [FAST, {"budget": "fast", "seed": 3}])
+def test_more_threads_change_no_class(tmp_path, options):
+    """Not promised to the byte: sums are added up in another order."""
+    loaded, tables = read_graph(*write_files(tmp_path / "files")), []
+    for threads in (1, 3):
+        run = tmp_path / str(threads)
+        use_threads(threads)
+        try:
+            fit_run(loaded, CPGNNClassifier(**options), run)
+        finally:
+            use_threads(None)
+        tables.append(pd.read_parquet(run / "predictions.parquet"))
+    one, three = tables
+    assert (one["class"] == three["class"]).all()
+    np.testing.assert_allclose(one.filter(like="p_"), three.filter(like="p_"), atol=1e-3)
 
 
 ENVIRONMENTS = (
