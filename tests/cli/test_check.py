@@ -18,6 +18,14 @@ def test_clean_files(cpgnn, files):
     assert "Clean" in done.out
 
 
+def test_long_ids_are_shown_short(cpgnn, files):
+    edges = pd.read_csv("edges.csv", dtype=str).replace({"000": "n" * 100_000})
+    pd.concat([edges, edges]).to_csv("edges.csv", index=False)
+    done = cpgnn("check", "edges.csv", "--labels", "labels.csv", "--no-compare")
+    assert "nnn" in done.out
+    assert len(done.out) + len(done.err) < 5000
+
+
 def test_findings_and_their_exit_code(cpgnn, files):
     edges = pd.read_csv("edges.csv", dtype=str)
     pd.concat([edges, edges[:3]]).to_csv("edges.csv", index=False)

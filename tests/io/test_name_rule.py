@@ -106,6 +106,22 @@ def test_classes_and_features(tmp_path):
         read_graph(tmp_path / "e.csv", None, tmp_path / "f.csv")
 
 
+@pytest.mark.parametrize("long", ["label", "f", "type"])
+def test_names_that_stand_in_every_table_are_not_long(tmp_path, long):
+    words = {"label": "x", "f": "f", "type": "pays", long: "y" * 1001}
+    (tmp_path / "e.csv").write_text(f"source,target,type\na,b,t\nb,c,{words['type']}\n")
+    (tmp_path / "l.csv").write_text(f"id,label\na,z\nb,{words['label']}\nc,z\n")
+    (tmp_path / "f.csv").write_text(f"id,{words['f']},g\na,1,2\nb,1,2\nc,1,2\n")
+    files = [tmp_path / f"{name}.csv" for name in "elf"]
+    with pytest.raises(InputError, match=r"at most 1,000 characters\. Got 1,001") as caught:
+        read_graph(*files)
+    assert len(str(caught.value)) < 500
+    words[long] = "y" * 1000
+    for path in files:
+        path.write_text(path.read_text().replace("y" * 1001, words[long]))
+    assert read_graph(*files).graph.num_nodes == 3
+
+
 def test_types_and_kinds_of_a_graph():
     edges = Graph.from_edges([0, 1], [1, 2], relation=["a", "b\x1b"], directed=False)
     kind = Kinds(np.zeros(3, int), ("\x1b",), (False,))

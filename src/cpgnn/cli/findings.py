@@ -10,7 +10,7 @@ from rich.text import Text
 from cpgnn.check import CheckReport, Finding
 from cpgnn.check.finding import SEVERITIES
 from cpgnn.cli.printing import console, in_words, show, table
-from cpgnn.engine.formatting import percent, ratio
+from cpgnn.engine.formatting import percent, ratio, shortened
 from cpgnn.engine.records import json_text
 from cpgnn.engine.text import count
 
@@ -47,7 +47,7 @@ def _print(to: Console, finding: Finding) -> None:
     to.print(Text(f"{finding.severity.capitalize()}: {finding.title}", STYLES[finding.severity]))
     lines = [finding.detail]
     if finding.nodes:
-        lines.append(f"For example: {', '.join(finding.nodes)}")
+        lines.append(f"For example: {', '.join(map(shortened, finding.nodes))}")
     lines.append(f"To do: {in_words(finding.advice)}")
     for line in lines:
         to.print(Padding(Text(line), (0, 0, 0, 2), expand=False))

@@ -2,7 +2,7 @@
 
 Ids of nodes, classes and features are Unicode text without control characters: on one line, and
 safe to print. Ids are not blank, and differ by more than surrounding spaces; a blank class means
-unknown.
+unknown. Names of which there are few stand in many sentences and tables, so they are not long.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from cpgnn.io.files import StrPath, wrong
 CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{80}-\x{9f}]"
 """All but tabs, which are blanks, and the ends of lines."""
 NO_CONTROL = "have no control characters"
+LONGEST = 1000
+"""Characters of the name of a class, a feature, a type or a kind."""
 _ENDS = r"[\r\n]"
 
 
@@ -33,9 +35,14 @@ def has_lines(names: pa.Array) -> pa.Array:
 
 
 def check_names(
-    what: str, names: pd.Index | Sequence[Hashable], path: StrPath | None = None
+    what: str,
+    names: pd.Index | Sequence[Hashable],
+    path: StrPath | None = None,
+    *,
+    longest: int | None = LONGEST,
 ) -> None:
-    """Raises for the first name with control characters; `what` is it, such as "A class name"."""
+    """Raises for the first name with control characters, and for one of more than `longest`;
+    `what` is it, such as "A class name"."""
     if isinstance(names, pd.Index) and names.dtype.kind in "iu":
         return
     text = pa.array([str(name) for name in names], pa.large_string())
@@ -43,14 +50,18 @@ def check_names(
     if where >= 0:
         got = shorten(text[where].as_py())
         raise must_be(what, NO_CONTROL, got) if path is None else wrong(path, what, NO_CONTROL, got)
+    if longest is not None and (name := max(text.to_pylist(), key=len, default=""))[longest:]:
+        must, got = f"have at most {longest:,} characters", f"{len(name):,}: {shorten(name)}"
+        hint = "Check that the right column is read."
+        raise must_be(what, must, got, hint) if path is None else wrong(path, what, must, got, hint)
 
 
 def check_graph_names(graph: Graph, path: StrPath | None = None) -> None:
     """The same for all names of a graph, whoever has built it."""
-    check_names("A node id", graph.node_ids, path)
+    check_names("A node id", graph.node_ids, path, longest=None)
     check_names("A class name", graph.class_names, path)
     check_names("A feature name", graph.feature_names or (), path)
     check_names("A type of edges", [kind.name for kind in graph.edge_types], path)
     check_names("A kind of nodes", graph.kinds.names if graph.kinds else (), path)
     for one in graph.mixed.categories if graph.mixed else ():
-        check_names("A category", (one.name, *one.values), path)
+        check_names("A category", (one.name, *one.values), path, longest=None)
