@@ -26,7 +26,7 @@ from cpgnn.training import overall_loss
 GUARDED = {("mlp", True): 2.2, ("mlp", False): 3.4, ("cheby", True): 1.77}
 """(prior, features) → epoch ÷ floor, as `ratio` below measured it. Ten epochs also pay for the
 passes that find out whether training mode matters."""
-SLACK = 1.3
+SLACK = 1.4
 EPOCHS, TURNS = 10, 40
 PASSES = 8
 
@@ -103,16 +103,23 @@ def ratio(prior: str, features: bool, dearer: float = 1.0) -> float:
     return min(epoch for _, epoch in turns) / min(base for base, _ in turns)
 
 
+def is_dear(prior: str, features: bool, dearer: float = 1.0) -> bool:
+    """Above the limit three times in a row: a neighbour that fills the caches for the whole of one
+    measurement slows an epoch more than its products."""
+    limit = SLACK * GUARDED[prior, features]
+    return all(ratio(prior, features, dearer) > limit for _ in range(3))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("prior", "features"), GUARDED)
 def test_an_epoch_has_not_become_dearer(prior, features):
-    assert ratio(prior, features) < SLACK * GUARDED[prior, features]
+    assert not is_dear(prior, features)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", ["mlp", "cheby"])
 def test_the_guard_notices_an_epoch_twice_as_dear(prior):
-    assert ratio(prior, True, dearer=2) > SLACK * GUARDED[prior, True]
+    assert is_dear(prior, True, dearer=2)
 
 
 @pytest.mark.slow
