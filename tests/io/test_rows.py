@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import resource
 import sqlite3
+import time
 import zipfile
 from contextlib import closing
 
@@ -207,6 +208,17 @@ def test_a_view_without_end(tmp_path, monkeypatch, view):
     database(tmp_path / "s.db", f"CREATE VIEW e (s, t) AS {view}")
     with pytest.raises(InputError, match=r"s\.db: .* A view can run forever"):
         read_graph(tmp_path / "s.db")
+
+
+def test_a_view_without_end_in_a_larger_file(tmp_path):
+    database(tmp_path / "s.db", f"CREATE VIEW e (s, t) AS {COUNTED}")
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        connection.execute("CREATE TABLE big AS SELECT zeroblob(400000) AS b")
+        connection.commit()
+    start = time.process_time()
+    with pytest.raises(InputError, match="A view can run forever"):
+        read_graph(f"sqlite:///{tmp_path}/s.db?table=e")
+    assert time.process_time() - start < 10
 
 
 def test_a_view_of_many_long_cells(tmp_path):

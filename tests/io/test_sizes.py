@@ -117,6 +117,7 @@ CASES = {
         text(b"a,b\n" * 500 + b'a,"' + b"x,y\n" * 100_000),
         "A cell must have at most 131,072 bytes",
     ),
+    "a number without an end": (text(b"b\tc\t" + b"9" * 204_000 + b"'"), "at most 131,072 bytes"),
     "many blank rows": (text(b"a,b\n" + b",\n" * 300_000 + b"a,\x01\n"), "no control|binary"),
     "NUL far down": (text(b"a,b\n" * 400_000 + b"a,c\x00d\n"), "line 400001.* no control char"),
 }
@@ -136,6 +137,18 @@ def test_refused_by_name(tmp_path, case):
     with pytest.raises(InputError, match=words) as caught:
         read_graph(path)
     assert str(path) in str(caught.value)
+    assert time.process_time() - start < 5
+
+
+def test_long_cells_are_no_numbers_and_cost_little(tmp_path):
+    """Patterns that try every place where a number could end take the square of its length."""
+    (tmp_path / "e.csv").write_text("a,b\nb,c\nc,d\n")
+    longs = [f"{digit * 100_000}x," for digit in ("9", "1,", "1 ")]
+    rows = "".join(f'{node},"{cell}"\n' for node, cell in zip("abcd", [*longs, "1"], strict=True))
+    (tmp_path / "f.csv").write_text(f"id,f\n{rows}")
+    start = time.process_time()
+    with pytest.raises(InputError, match="f.csv"):
+        read_graph(tmp_path / "e.csv", None, tmp_path / "f.csv")
     assert time.process_time() - start < 5
 
 

@@ -25,7 +25,7 @@ Opened = tuple[tuple[str, ...], Iterator[Sequence[object]], tuple[str, ...]]
 LONGEST = 1 << 18
 """Bytes of a cell of SQLite: a view may compute 2,000 of them for one row."""
 BATCH = 10_000
-STEPS, STEPS_PER_BYTE, TICK = 2_000_000, 100, 10_000
+STEPS, STEPS_PER_BYTE, TICK = 2_000_000, 20, 10_000
 """Instructions of SQLite that reading may take; a table takes fewer than ten for each byte."""
 VECTOR, LARGEST = 2048, 1 << 28
 """Rows that DuckDB unpacks at once, and bytes that they may take."""

@@ -128,10 +128,12 @@ MISSING = ("", "na", "n/a", "nan", "-nan", "null", "none", "?", *SPREADSHEET_ERR
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DRESSED = re.compile(r"[^\w]*(\d[\d.,:/'’ \u00a0-]*)[^\w]*")
 """Numbers in other formats (see `readings`), dates and times among them."""
+LONGEST_NUMBER = 1000
+"""Characters; what is longer is none, and would take patterns the square of its length."""
 
 
 def is_number(cell: str) -> bool:
-    return _NUMBER.fullmatch(cell.strip()) is not None
+    return len(cell) <= LONGEST_NUMBER and _NUMBER.fullmatch(cell.strip()) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +214,8 @@ def _tells(first: Sequence[str], others: Sequence[Sequence[str]], column: int) -
 
 
 def _is_value(cell: str) -> bool:
-    return is_number(cell) or _DRESSED.fullmatch(cell.strip()) is not None
+    short = len(cell) <= LONGEST_NUMBER
+    return short and (is_number(cell) or _DRESSED.fullmatch(cell.strip()) is not None)
 
 
 def misplaced(header: Sequence[str], allowed: Sequence[frozenset[str]]) -> bool:

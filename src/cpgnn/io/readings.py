@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from cpgnn.engine.formatting import percent as in_percent
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import advise
-from cpgnn.io.headers import SPREADSHEET_ERRORS
+from cpgnn.io.headers import LONGEST_NUMBER, SPREADSHEET_ERRORS
 from cpgnn.io.tables import TableFile, as_array, known_cells
 
 Decimal = Literal[".", ","]
@@ -94,7 +94,7 @@ class Reading:
         return np.fromiter(map(parse, cells), dtype=np.float64, count=len(cells))
 
     def _number(self, cell: str) -> float:
-        if not cell.endswith(self.unit):
+        if len(cell) > LONGEST_NUMBER or not cell.endswith(self.unit):
             return np.nan
         found = _DRESSED.fullmatch(cell.removesuffix(self.unit).rstrip())
         if found is None or bool(found["percent"]) != self.percent:
