@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,12 +14,11 @@ from cpgnn.blend.blend import Said, known_nodes
 from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.inputs import check_device, to_graph
-from cpgnn.engine.loop import Begin, Epoch
+from cpgnn.engine.loop import Begin
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
 from cpgnn.errors import LARGEST_SEED, check_choice, check_count, check_share, wrong_value
 from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature
-from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.evaluation.prediction import (
     Prediction,
     finite_logits,
@@ -32,14 +30,11 @@ from cpgnn.evaluation.sets import PredictsSets
 from cpgnn.graph import Graph
 from cpgnn.io.to_fit import ColumnOptions, to_fit
 from cpgnn.model import CPGNN, Architecture
-from cpgnn.relations.derived import near
 from cpgnn.report.shown import ShownInNotebooks
-from cpgnn.selection.fitting import Fitting, Honest
-from cpgnn.settings import Settings, preset
+from cpgnn.selection.fitting import Fitted, Fitting, Honest
+from cpgnn.settings import preset
 from cpgnn.splits import Split, check_classes, stratified_split
-from cpgnn.training import estimated_compatibility
 
-TRIAL_COLUMNS = ["candidate", "score", "mean", "loss", "cpu_seconds", "note"]
 VALIDATION = 0.2  # the share of the labels that chooses the epoch of the paper's training
 PRIORS = ("auto", "trees", "smoothed", "mlp", "cheby", "link")
 
@@ -146,6 +141,58 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
 
     _own: Prediction | None = None  # about the fitted graph, once asked for
 
+    # -- what the parameters ask for ------------------------------------------------------------
+
+    def check_params(self) -> None:
+        """Raises if a parameter makes no sense, before any data is read."""
+        self._fitting()
+        # A function or a classifier, not the class of one, which is both.
+        if callable(self.prior) == hasattr(self.prior, "predict_proba"):
+            check_choice("prior", self.prior, PRIORS)
+        check_share("validation", self.validation_share)
+        check_count("seed", self.seed, least=0, most=LARGEST_SEED)
+        check_device(self.device)
+
+    @property
+    def blends(self) -> bool:
+        """Whether `fit` makes a blend; else it trains a model as in the paper."""
+        return self._fitting().blends
+
+    @property
+    def validation_share(self) -> float:
+        """`validation`, or what `fit` takes where it is None."""
+        drawn = 0.0 if self.blends else VALIDATION
+        return drawn if self.validation is None else self.validation
+
+    def _fitting(self, begin: Begin | None = None, positive: int | None = None) -> Fitting:
+        """`positive`: the position of that class."""
+        changes = {
+            "epochs": self.epochs,
+            "pretrain_epochs": self.pretrain_epochs,
+            "select_by": self.select_by and self.select_by.replace("-", "_"),
+            "class_weight": self.class_weight,
+            "positive": positive,
+        }
+        given = {name: value for name, value in changes.items() if value is not None}
+        like = Architecture(
+            num_layers=1 if self.num_layers is None else self.num_layers,
+            hidden=self.hidden,
+            dropout=self.dropout,
+            normalization=self.normalization,
+        )
+        return Fitting(
+            self.prior,
+            self.num_layers,
+            like,
+            self.self_training,
+            preset(self.preset).within(self.budget).but(**given),
+            changed=not {"epochs", "pretrain_epochs"}.isdisjoint(given),
+            seed=self.seed,
+            device=self.device,
+            begin=begin or (lambda *_: None),
+            budget=self.budget,
+        )
+
     # -- fitting ------------------------------------------------------------------------------
 
     def fit(
@@ -168,119 +215,66 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         tables by node id; then options of `read_graph` such as `weight="amount"` name `columns`.
         """
         self.check_params()
-        settings = self._settings()
-        fitting = self._fitting(settings, begin)
-        share, seed = self.validation_share, self.seed
-        graph, split = to_fit(graph, y, features, split, (share, seed), columns)
-        if self.positive is not None:
-            if self.positive not in graph.class_names:
-                names = ", ".join(map(str, graph.class_names))
-                raise wrong_value("positive", f"be one of the classes {names}", repr(self.positive))
-            settings = settings.but(positive=graph.class_names.index(self.positive))
-            fitting = replace(fitting, settings=settings)
-        split = split or stratified_split(graph.labels, validation=share, seed=seed)
+        drawn = self.validation_share, self.seed
+        graph, split = to_fit(graph, y, features, split, drawn, columns)
+        fitting = self._fitting(begin, self._position_of_positive(graph))
+        split = split or stratified_split(graph.labels, validation=drawn[0], seed=self.seed)
         check_classes(graph.labels, graph.class_names, split)
-        self.scaler_ = scaler or FeatureScaler.fit(graph, settings.feature_scaling)
+        self.scaler_ = scaler or FeatureScaler.fit(graph, fitting.settings.feature_scaling)
         scaled = self.scaler_(graph)
-        self._own = None  # what an earlier fit said
         held = split.val[:0]
         if self.calibrate and not fitting.blends:
             held = calibration_nodes(graph.labels, split.val, self.seed)
         choosing = Split(split.train, np.setdiff1d(split.val, held), split.test)
         with threads_for(graph):
             fitted = fitting(scaled, choosing)
-        model, record = fitted.model, fitted.record
-        self.architecture_, self.self_trained_ = fitted.architecture, fitted.self_trained
-        self.trials_ = pd.DataFrame([t.row() for t in fitted.trials], columns=TRIAL_COLUMNS)
-        self.model_, self.settings_, self.split_, self.graph_ = model, settings, split, graph
-        self.classes_ = as_array(graph.class_names)
-        self.nodes_, self.node_ids_ = graph.fingerprint(), graph.node_ids
-        self.n_features_in_ = graph.num_features or 0
-        self.feature_names_in_ = graph.feature_names
-        self.num_layers_, self.kept_ = record.num_layers, record.kept
-        self.history_ = pd.DataFrame(record.epochs, columns=[f.name for f in fields(Epoch)])
-        self.H_bars_ = record.H_bars
-        counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
-        self.class_shares_: np.ndarray | None = counts / counts.sum()
+        self.settings_, self.split_ = fitting.settings, split
+        self._keep(graph, fitted)
         self._own = self._predicted(graph, scaled, 1.0, fitted.said)
-        self.honest_ = fitted.honest or Honest(held, self._own.logits[held])
-        self.validation_score_ = record.kept.score if record.kept else fitted.score
-        self.calibration_, self.temperature_ = self.honest_.nodes, 1.0
-        if self.calibrate is False:
-            self.calibration_ = held
-        elif len(self.calibration_):  # these logits did not learn from their nodes' labels
-            y = graph.labels[self.calibration_]
-            self.temperature_ = fit_temperature(self.honest_.logits, y)
-        estimate = record.initial_compatibility
-        if estimate is None and isinstance(model, CPGNN) and model.num_layers == 0:
-            estimate = estimated_compatibility(model, scaled, split, settings)
-        self.initial_compatibility_, self.initial_from_ = estimate, record.initial_from
+        self._calibrate(fitted.honest, held)
         self._read_compatibility()
         return self
 
-    def see(self, graph: Graph) -> None:
-        """The fitted graph at a later time: the same nodes, other edges. Nothing is trained."""
-        if graph.fingerprint() != self.nodes_:
-            raise wrong_value("graph", "have the nodes of the fitted graph", "other nodes")
-        self.graph_, self._own = graph, None
+    def _position_of_positive(self, graph: Graph) -> int | None:
+        if self.positive is None:
+            return None
+        if self.positive not in graph.class_names:
+            names = ", ".join(map(str, graph.class_names))
+            raise wrong_value("positive", f"be one of the classes {names}", repr(self.positive))
+        return graph.class_names.index(self.positive)
 
-    @property
-    def name(self) -> str:
-        """What the fitted model is called."""
-        made = self.architecture_ or self.model_
-        return "a custom prior" if isinstance(made, CPGNN) else str(made)
+    def _keep(self, graph: Graph, fitted: Fitted) -> None:
+        """The graph of the fit, and what the fit has made."""
+        record = fitted.record
+        self.graph_, self.nodes_, self.node_ids_ = graph, graph.fingerprint(), graph.node_ids
+        self.classes_ = as_array(graph.class_names)
+        self.n_features_in_ = graph.num_features or 0
+        self.feature_names_in_ = graph.feature_names
+        counts = np.bincount(graph.labels[self.split_.train], minlength=graph.num_classes)
+        self.class_shares_: np.ndarray | None = counts / counts.sum()
+        self.model_, self.architecture_ = fitted.model, fitted.architecture
+        self.num_layers_, self.kept_ = record.num_layers, record.kept
+        self.self_trained_, self.validation_score_ = fitted.self_trained, fitted.score
+        self.trials_, self.history_ = fitted.trials_table(), record.table()
+        self.H_bars_, self.initial_from_ = record.H_bars, record.initial_from
+        self.initial_compatibility_ = record.initial_compatibility
 
-    def check_params(self) -> None:
-        """Raises if a parameter makes no sense, before any data is read."""
-        self._settings()
-        self._like()
-        # A function or a classifier, not the class of one, which is both.
-        if callable(self.prior) == hasattr(self.prior, "predict_proba"):
-            check_choice("prior", self.prior, PRIORS)
-        check_share("validation", self.validation_share)
-        check_count("seed", self.seed, least=0, most=LARGEST_SEED)
-        check_device(self.device)
-
-    @property
-    def blends(self) -> bool:
-        """Whether `fit` makes a blend; else it trains a model as in the paper."""
-        return self._fitting(self._settings()).blends
-
-    @property
-    def validation_share(self) -> float:
-        """`validation`, or what `fit` takes where it is None."""
-        drawn = 0.0 if self.blends else VALIDATION
-        return drawn if self.validation is None else self.validation
-
-    def _fitting(self, settings: Settings, begin: Begin | None = None) -> Fitting:
-        changed = self.epochs is not None or self.pretrain_epochs is not None
-        what = self.prior, self.num_layers, self._like(), self.self_training, settings, changed
-        return Fitting(*what, self.seed, self.device, begin or (lambda *_: None), self.budget)
-
-    def _like(self) -> Architecture:
-        return Architecture(
-            num_layers=1 if self.num_layers is None else self.num_layers,
-            hidden=self.hidden,
-            dropout=self.dropout,
-            normalization=self.normalization,
-        )
-
-    def _settings(self) -> Settings:
-        changes = {
-            "epochs": self.epochs,
-            "pretrain_epochs": self.pretrain_epochs,
-            "select_by": self.select_by and self.select_by.replace("-", "_"),
-            "class_weight": self.class_weight,
-        }
-        given = {name: value for name, value in changes.items() if value is not None}
-        return preset(self.preset).within(self.budget).but(**given)
+    def _calibrate(self, honest: Honest | None, held: np.ndarray) -> None:
+        """The temperature, from logits that did not learn from their nodes' labels."""
+        self.temperature_ = 1.0
+        own = self.prediction()
+        self.honest_ = honest or Honest(held, own.logits[held])
+        self.calibration_ = held if self.calibrate is False else self.honest_.nodes
+        if len(self.calibration_):
+            y = own.graph.labels[self.calibration_]
+            self.temperature_ = fit_temperature(self.honest_.logits, y)
 
     def _read_compatibility(self) -> None:
         """The learned matrix as people read it, and how often edges join which classes."""
-        said = self.prediction().said
+        model, said = self.model_, self.prediction().said
         self.evidence_ = {} if said is None else said.evidence()
-        if isinstance(self.model_, CPGNN):
-            H_bar = self.model_.H_bar.detach().double().cpu().numpy()
+        if isinstance(model, CPGNN):
+            H_bar = model.H_bar.detach().double().cpu().numpy()
         else:
             assert said is not None
             H_bar = said.H_bar()
@@ -293,19 +287,19 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         self.edge_frequency_interval_ = self.edge_frequency_interval()
         self.edge_frequency_ = self.edge_frequency_interval_.share
 
-    def edge_frequency_interval(
-        self, confidence: float = CONFIDENCE, *, seed: int = 0
-    ) -> EdgeFrequency:
-        """`edge_frequency_` with intervals at another confidence; nothing is retrained."""
-        graph = self.prediction().graph
-        return edge_frequency_interval(
-            near(graph),
-            graph.labels,
-            *self.unseen(),
-            initial=self.initial_compatibility_,
-            confidence=confidence,
-            seed=seed,
-        )
+    def see(self, graph: Graph) -> None:
+        """The fitted graph at a later time: the same nodes, other edges. Nothing is trained."""
+        if graph.fingerprint() != self.nodes_:
+            raise wrong_value("graph", "have the nodes of the fitted graph", "other nodes")
+        self.graph_, self._own = graph, None
+
+    # -- what it learned ------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """What the fitted model is called."""
+        made = self.architecture_ or self.model_
+        return "a custom prior" if isinstance(made, CPGNN) else str(made)
 
     # -- predicting -----------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ def test_every_trial_is_a_training_of_its_own_on_the_short_budget(monkeypatch, f
             kept.append(record.kept.score)
             means.append(sum(epoch.score for epoch in record.epochs) / 13)
         by_hand[entry] = pytest.approx((np.mean(kept), np.mean(means)))
-    assert {trial.architecture: (trial.score, trial.mean) for trial in trials} == by_hand
+    assert {trial.candidate: (trial.score, trial.mean) for trial in trials} == by_hand
     assert trials[0].score + trials[0].mean >= trials[1].score + trials[1].mean
 
 
@@ -133,7 +133,7 @@ def test_one_lucky_epoch_does_not_decide(monkeypatch):
     monkeypatch.setattr(auto, "train", recorded)
     graph = planted(n=40)
     trials = choose([lucky, steady], graph, stratified_split(graph.labels), SHORT)
-    assert [trial.architecture for trial in trials] == [steady, lucky]
+    assert [trial.candidate for trial in trials] == [steady, lucky]
     assert [trial.score for trial in trials] == pytest.approx([0.8, 0.85])
     assert [trial.mean for trial in trials] == pytest.approx([0.8, 2.35 / 4])
 
@@ -170,7 +170,7 @@ def test_overflow_loses_with_its_message():
     )
     entries = [Architecture("mlp", 12, hidden=8), Architecture("mlp", 1, hidden=8)]
     trials = choose(entries, graph, stratified_split(y), SHORT)
-    assert named(t.architecture for t in trials) == [("mlp", 1), ("mlp", 12)]
+    assert named(t.candidate for t in trials) == [("mlp", 1), ("mlp", 12)]
     assert trials[1].score == float("-inf")
     assert "K = 12" in trials[1].note
 

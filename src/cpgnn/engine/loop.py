@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor, nn
 
@@ -102,6 +103,10 @@ class Training:
     def score(self) -> float:
         """The validation score of the kept epoch; -∞ where none was kept."""
         return self.kept.score if self.kept else -np.inf
+
+    def table(self) -> pd.DataFrame:
+        """A row for each epoch."""
+        return pd.DataFrame(self.epochs, columns=[one.name for one in fields(Epoch)])
 
     @property
     def phase(self) -> int:

@@ -16,8 +16,10 @@ from cpgnn.evaluation.conformal import (
     make_promise,
     prediction_sets,
 )
+from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.evaluation.prediction import Prediction
 from cpgnn.graph import Graph
+from cpgnn.relations.derived import near
 from cpgnn.splits import Split
 
 
@@ -27,12 +29,27 @@ class PredictsSets:
     split_: Split
     calibration_: np.ndarray
     compatibility_: np.ndarray
+    initial_compatibility_: np.ndarray | None
     classes_: np.ndarray
     temperature_: float
     seed: int
 
     def prediction(self, graph: Graph | None = None) -> Prediction:
         raise NotImplementedError
+
+    def edge_frequency_interval(
+        self, confidence: float = CONFIDENCE, *, seed: int = 0
+    ) -> EdgeFrequency:
+        """`edge_frequency_` with intervals at another confidence; nothing is retrained."""
+        graph = self.prediction().graph
+        return edge_frequency_interval(
+            near(graph),
+            graph.labels,
+            *self.unseen(),
+            initial=self.initial_compatibility_,
+            confidence=confidence,
+            seed=seed,
+        )
 
     def predict_set(
         self, alpha: float = 0.1, graph: Graph | None = None, *, per: Per = "all"

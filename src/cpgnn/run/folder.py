@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import cpgnn
-from cpgnn.classifier import TRIAL_COLUMNS, CPGNNClassifier
+from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.loop import Begin, Epoch
 from cpgnn.engine.records import damaged, json_text, read_record, reason
 from cpgnn.engine.saving import MODEL_FILES
@@ -41,6 +41,7 @@ from cpgnn.run.manifest import check_unchanged, write_manifest
 from cpgnn.run.predictions import matrix_table, review_list, run_predictions
 from cpgnn.run.records import ConfigRecord, MetricsRecord, SecondsRecord, VersionRecord
 from cpgnn.run.run import Run
+from cpgnn.selection.fitting import TRIAL_COLUMNS
 from cpgnn.splits import PARTS, Split
 
 GRAPH, MODEL = "graph.npz", "model"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +51,7 @@ costs the whole graph where one layer costs a part."""
 class Trial:
     """One candidate and its validation scores on the short budget (a mean, if it ran twice)."""
 
-    architecture: Architecture
+    candidate: Architecture
     score: float
     """Of the best epoch."""
     mean: float
@@ -63,15 +62,6 @@ class Trial:
     def merit(self) -> float:
         """What the candidates are ranked by."""
         return self.score + self.mean
-
-    def row(self) -> dict[str, Any]:
-        """For a table."""
-        return {
-            "candidate": str(self.architecture),
-            "score": self.score,
-            "mean": self.mean,
-            "note": self.note,
-        }
 
 
 def candidates(

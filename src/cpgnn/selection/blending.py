@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,16 +60,22 @@ they gain little, and cost more than everything before."""
 class Tried:
     """A prior or a second stage, and what it is worth on nodes whose labels it did not see."""
 
-    name: str
+    candidate: str
     score: float
     """Share of right classes, or the score that was asked for."""
     loss: float
     cpu_seconds: float
     note: str = ""
 
-    def row(self) -> dict[str, Any]:
-        """For a table."""
-        return {"candidate": self.name, **{k: v for k, v in asdict(self).items() if k != "name"}}
+
+@dataclass(frozen=True, eq=False)
+class Honest:
+    """Logits of labelled nodes by a model that did not learn from their labels."""
+
+    nodes: np.ndarray
+    """[m]"""
+    logits: np.ndarray
+    """[m, c]"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +84,8 @@ class Blended:
 
     said: Said
     """About the graph of the fit; its `blend` is the model."""
-    nodes: np.ndarray
-    """[m]: training nodes, then validation nodes."""
-    honest: np.ndarray
-    """[m, c]: their logits by a model that did not see their labels."""
+    honest: Honest
+    """Of training nodes, then of validation nodes."""
     trials: tuple[Tried, ...]
     score: float
     guessed: int = 0
@@ -252,9 +256,8 @@ def _blended(chosen: Chosen, x: Inputs, worlds: Worlds, score: Scoring, guessed:
     counts = zip(chosen.members, blend.stage.w, strict=True)
     trials = [_prior_trial(member, w, worlds, score) for member, w in counts]
     best = chosen.tried[0].score
-    return Blended(
-        blend.said(x), worlds.judged, second.honest, (*trials, *chosen.tried), best, guessed
-    )
+    honest = Honest(worlds.judged, second.honest)
+    return Blended(blend.said(x), honest, (*trials, *chosen.tried), best, guessed)
 
 
 Scoring = Callable[[np.ndarray, np.ndarray], float] | None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import softmax
 
 from cpgnn.blend.blend import Blend, Said
@@ -16,24 +18,16 @@ from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN, Architecture
 from cpgnn.selection.auto import Trial, candidates, choose, has_few
+from cpgnn.selection.blending import Honest as Honest
 from cpgnn.selection.blending import Tried, fit_blend
 from cpgnn.selection.self_training import MAX_NODES, self_trained
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
-from cpgnn.training import train
+from cpgnn.training import estimated_compatibility, train
 
 BLENDED = ("auto", "trees", "smoothed")
 """Priors, by name, that a blend is made of."""
-
-
-@dataclass(frozen=True, eq=False)
-class Honest:
-    """Logits of labelled nodes by a model that did not learn from their labels."""
-
-    nodes: np.ndarray
-    """[m]"""
-    logits: np.ndarray
-    """[m, c]"""
+TRIAL_COLUMNS = ["candidate", "score", "mean", "loss", "cpu_seconds", "note"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +38,7 @@ class Fitted:
     record: Training
     architecture: Architecture | None = None
     """None for a blend, and for a prior of the caller's own."""
-    trials: tuple[Trial, ...] | tuple[Tried, ...] = ()
+    trials: Sequence[Trial] | Sequence[Tried] = ()
     """Of the candidates, the best first; none where there was nothing to choose."""
     self_trained: int = 0
     """How many predictions served as labels in a second training."""
@@ -52,8 +46,17 @@ class Fitted:
     """Of a blend: out of fold. The paper's training has the validation nodes for that."""
     said: Said | None = None
     """Of a blend, about this graph."""
-    score: float = float("nan")
-    """Of the honest logits, or of the kept epoch."""
+    honest_score: float = float("nan")
+
+    @property
+    def score(self) -> float:
+        """The validation score of the kept epoch; of a blend, that of the honest logits."""
+        return self.record.kept.score if self.record.kept else self.honest_score
+
+    def trials_table(self) -> pd.DataFrame:
+        """A row for each trial; what a kind of trial does not have is missing."""
+        table = pd.DataFrame([vars(trial) for trial in self.trials], columns=TRIAL_COLUMNS)
+        return table.assign(candidate=table["candidate"].map(str))
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,14 @@ class Fitting:
         """The graph's features must be scaled."""
         if self.blends:
             return self._blended(graph, split)
-        if isinstance(self.prior, str):
-            return self._chosen(graph, split, self.prior)
-        like = self.like
-        prior = self.prior(graph, self.seed)
-        c = graph.num_classes
-        model = CPGNN(prior, like.num_layers, num_classes=c, normalization=like.normalization)
-        return Fitted(*self._trained(model, graph, split, "custom prior"))
+        named = isinstance(self.prior, str)
+        fitted = self._chosen(graph, split) if named else self._custom(graph, split)
+        model, record = fitted.model, fitted.record
+        assert isinstance(model, CPGNN)
+        if record.initial_compatibility is None and model.num_layers == 0:  # training needs none
+            estimate = estimated_compatibility(model, graph, split, self.settings)
+            record.initial_compatibility = estimate
+        return fitted
 
     @property
     def blends(self) -> bool:
@@ -115,15 +119,16 @@ class Fitting:
             Training(num_layers=1, initial_compatibility=estimate),
             trials=made.trials,
             self_trained=made.guessed,
-            honest=Honest(made.nodes, made.honest),
+            honest=made.honest,
             said=said,
-            score=made.score,
+            honest_score=made.score,
         )
 
-    def _chosen(self, graph: Graph, split: Split, prior: str) -> Fitted:
-        entries = candidates(graph, split, self.like, prior, self.num_layers)
-        best, trials = entries[0], list[Trial]()
-        again = prior == "auto" and self._suits_self_training(graph, split)
+    def _chosen(self, graph: Graph, split: Split) -> Fitted:
+        """The candidate of the highest validation score, trained with the full budget."""
+        entries = candidates(graph, split, self.like, self.prior, self.num_layers)
+        trials: list[Trial] = []
+        again = self.prior == "auto" and self._suits_self_training(graph, split)
         expect(self.begin, (len(entries) if len(entries) > 1 else 0) + 1 + again)
         if len(entries) > 1:
             if len(split.val) == 0:
@@ -142,15 +147,14 @@ class Fitting:
                 device=self.device,
                 begin=lambda entry, epochs: self.begin(f"trying {entry}", epochs),
             )
-        model, record, best = self._first_trained(
-            [trial.architecture for trial in trials] or [best], graph, split
-        )
-        labels = 0
+            entries = [trial.candidate for trial in trials]
+        best, model, record = self._first_trained(entries, graph, split)
+        taught = 0
         if again:
-            model, record, labels = self_trained(
+            model, record, taught = self_trained(
                 model,
                 record,
-                self._built(best, graph),
+                best.build(graph, seed=self.seed, device=self.device),
                 graph,
                 split,
                 self.settings,
@@ -158,29 +162,32 @@ class Fitting:
                 observe=self.begin(f"{best} again", self._epochs),
             )
             model.num_layers = record.num_layers
-        return Fitted(model, record, best, tuple(trials), labels)
+        return Fitted(model, record, best, trials, taught)
+
+    def _custom(self, graph: Graph, split: Split) -> Fitted:
+        made, like, c = self.prior(graph, self.seed), self.like, graph.num_classes
+        model = CPGNN(made, like.num_layers, num_classes=c, normalization=like.normalization)
+        return Fitted(model, self._trained(model, graph, split, "custom prior"))
 
     def _first_trained(
-        self, entries: list[Architecture], graph: Graph, split: Split
-    ) -> tuple[CPGNN, Training, Architecture]:
+        self, entries: Sequence[Architecture], graph: Graph, split: Split
+    ) -> tuple[Architecture, CPGNN, Training]:
         """The first of these whose beliefs stay finite on the full budget; trials are shorter."""
-        for entry in entries[:-1]:
+        *others, last = entries
+        for entry in others:
+            model = entry.build(graph, seed=self.seed, device=self.device)
             with suppress(BeliefOverflowError):
-                return *self._trained(self._built(entry, graph), graph, split, str(entry)), entry
-        last = entries[-1]
-        return *self._trained(self._built(last, graph), graph, split, str(last)), last
+                return entry, model, self._trained(model, graph, split, str(entry))
+        model = last.build(graph, seed=self.seed, device=self.device)
+        return last, model, self._trained(model, graph, split, str(last))
 
-    def _built(self, architecture: Architecture, graph: Graph) -> CPGNN:
-        return architecture.build(graph, seed=self.seed, device=self.device)
-
-    def _trained(
-        self, model: CPGNN, graph: Graph, split: Split, name: str
-    ) -> tuple[CPGNN, Training]:
-        model = model.to(self.device)
+    def _trained(self, model: CPGNN, graph: Graph, split: Split, name: str) -> Training:
+        """Trains the model and leaves it with the layers that were best."""
         observe = self.begin(name, self._epochs)
+        model.to(self.device)
         record = train(model, graph, split, self.settings, seed=self.seed, observe=observe)
         model.num_layers = record.num_layers
-        return model, record
+        return record
 
     @property
     def _epochs(self) -> int:
