@@ -17,8 +17,8 @@ from cpgnn.errors import advise, wrong_value
 from cpgnn.io.address import Address, Place
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_columns import FeatureColumns, unique
-from cpgnn.io.feature_matrix import Impute
-from cpgnn.io.features import FeatureRows, spread
+from cpgnn.io.feature_matrix import FeatureRows, Impute
+from cpgnn.io.features import spread
 from cpgnn.io.ids import extend
 from cpgnn.io.problems import Problems
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,17 +37,25 @@ LEAST_COUNTED = 20
 
 
 @dataclass(frozen=True)
-class Built:
-    """The matrix of a feature table."""
+class FeatureRows:
+    """The rows of a feature file, in its order."""
 
+    file: TableFile
+    ids: pa.Array | None
+    """None: the file names no nodes."""
     matrix: Any
     """[rows, F] dense or CSR float32; no missing values left."""
     columns: FeatureColumns
-    notices: tuple[str, ...]
-    gaps: dict[str, int]
-    """How many cells were filled, by column, where any were."""
-    mixed: Mixed | None
+    """What the columns of the matrix are; a node without a row gets their medians."""
+    notices: tuple[str, ...] = ()
+    kinds: np.ndarray | None = None
+    """What the node of each row is, by name; None where the file does not say."""
+    gaps: dict[str, int] = field(default_factory=dict)
+    """How many cells were filled, by column."""
+    mixed: Mixed | None = None
     """Which cells and columns of the matrix stand for gaps and categories."""
+    parts: tuple[FeatureRows, ...] = ()
+    """The files, where it was joined from several."""
 
 
 def build_matrix(
@@ -57,8 +65,8 @@ def build_matrix(
     like: FeatureColumns | None,
     decimal: Decimal | None = None,
     asked: Collection[str] = (),
-) -> Built:
-    """All columns but the first (the ids).
+) -> FeatureRows:
+    """All columns but the first (the ids), which are left to others.
 
     With `like` they are those of an earlier file, by name, with its categories and its medians.
     A column that only counts the rows is not used, unless it was `asked` for by name.
@@ -113,7 +121,8 @@ def build_matrix(
         must, got = "have a column of numbers or categories", listed((file.header or ())[1:])
         raise file.wrong("Features", must, got or "none")
     counts = {file.column(place): number for place, number in filled.items() if number}
-    return Built(matrix, columns, tuple(notices), counts, Mixed.of(gaps, columns.groups))
+    mixed = Mixed.of(gaps, columns.groups)
+    return FeatureRows(file, None, matrix, columns, tuple(notices), gaps=counts, mixed=mixed)
 
 
 def _found(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,36 +19,14 @@ from cpgnn.errors import advise
 from cpgnn.io.address import Place
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_columns import FeatureColumns
-from cpgnn.io.feature_matrix import Impute, build_matrix
+from cpgnn.io.feature_matrix import FeatureRows, Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.other_order import moved
 from cpgnn.io.parquet import is_parquet
 from cpgnn.io.problems import Problems
-from cpgnn.io.tables import TableFile, read_table
+from cpgnn.io.tables import read_table
 from cpgnn.io.word_columns import take_kinds
-
-
-@dataclass(frozen=True)
-class FeatureRows:
-    """The rows of a feature file, in its order."""
-
-    file: TableFile
-    ids: pa.Array | None
-    """None: the file names no nodes."""
-    matrix: Any
-    """[rows, F] dense or CSR float32; no missing values left."""
-    columns: FeatureColumns
-    """What the columns of the matrix are; a node without a row gets their medians."""
-    notices: tuple[str, ...] = ()
-    kinds: np.ndarray | None = None
-    """What the node of each row is, by name; None where the file does not say."""
-    gaps: dict[str, int] = field(default_factory=dict)
-    """How many cells were filled, by column."""
-    mixed: Mixed | None = None
-    """Which cells and columns of the matrix stand for gaps and categories."""
-    parts: tuple[FeatureRows, ...] = ()
-    """The files, where it was joined from several."""
 
 
 def read_features(
@@ -109,8 +87,7 @@ def read_features(
     ]
     by_name = moved(file, ("id",)) if chosen.id is None else []
     told = (*file.notices, *by_name, *used, *built.notices)
-    beside = (kinds, built.gaps, built.mixed)
-    return FeatureRows(file, ids, built.matrix, built.columns, told, *beside)
+    return replace(built, ids=ids, kinds=kinds, notices=told)
 
 
 def spread(

@@ -15,11 +15,13 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from cpgnn.engine.text import listed, shorten
-from cpgnn.errors import Message, advise
+from cpgnn.errors import Message, advise, wrong_value
+from cpgnn.io.column_choice import Columns
 from cpgnn.io.edges import EdgeList
-from cpgnn.io.features import FeatureRows
+from cpgnn.io.feature_matrix import FeatureRows
 from cpgnn.io.files import about
 from cpgnn.io.labels import LabelRows
+from cpgnn.io.parts import Parts
 from cpgnn.relations.kinds import Kinds
 
 OTHER = "other"
@@ -28,27 +30,26 @@ FEW = 10
 """Ends with fewer nodes are no kind of their own unless a file says so."""
 
 
-def find_kinds(
-    given: EdgeList,
-    ids: pa.Array,
-    features: FeatureRows | None,
-    at_features: np.ndarray,
-    labels: LabelRows | None,
-    at_labels: np.ndarray,
-) -> tuple[Kinds | None, list[str]]:
+def find_kinds(parts: Parts, columns: Columns) -> tuple[Kinds | None, list[str]]:
     """The kinds of all nodes, and what to say about them; None if there is only one."""
-    n = len(ids)
+    given, features, labels, n = parts.edges, parts.features, parts.labels, len(parts.ids)
+    rows = ((features, parts.at_features), (labels, parts.at_labels))
+    telling = [(part, at) for part, at in rows if part and part.kinds is not None]
+    if columns.kind_column and not telling:
+        must, got = "name a column of the labels or features", repr(columns.kind_column)
+        raise wrong_value("kind_column", must, got)
+    if columns.kind_column == "":
+        return None, []
     described, labelled = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     if features is not None:
-        described[at_features] = True
+        described[parts.at_features] = True
         if features.ids is None and given.kinds is not None:
             described[: len(given.ids)] = given.kinds.has_features
     if labels is not None:
-        labelled[at_labels[labels.codes >= 0]] = True
+        labelled[parts.at_labels[labels.codes >= 0]] = True
     elif given.labels is not None:
         labelled[: len(given.labels)] = given.labels >= 0
-    rows = ((features, at_features), (labels, at_labels))
-    names = _named(given, ids, [(part, at) for part, at in rows if part and part.kinds is not None])
+    names = _named(given, parts.ids, telling)
     notices: list[str] = []
     if names is None:
         names = _shown(given, n, described if features is not None else None, labelled)

@@ -17,8 +17,7 @@ from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.io.edges import EdgeList
 from cpgnn.io.feature_columns import FeatureColumns, unknown_columns
-from cpgnn.io.feature_matrix import Impute
-from cpgnn.io.features import FeatureRows
+from cpgnn.io.feature_matrix import FeatureRows, Impute
 from cpgnn.io.files import wrong
 from cpgnn.io.graph_npz import features_in, graph_parts, listed_arrays, names_in
 from cpgnn.io.ids import check_ids

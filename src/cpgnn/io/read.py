@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.engine.memory import check_classes
-from cpgnn.engine.text import count, listed, shorten
+from cpgnn.engine.text import count, listed
 from cpgnn.errors import GraphNotice, check_choice, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.io import rare_classes
@@ -24,19 +24,19 @@ from cpgnn.io.column_choice import ColumnOptions, Columns
 from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_join import join_features
-from cpgnn.io.feature_matrix import Impute, build_matrix
-from cpgnn.io.features import FeatureRows, read_features, spread
+from cpgnn.io.feature_matrix import FeatureRows, Impute, build_matrix
+from cpgnn.io.features import read_features, spread
 from cpgnn.io.files import StrPath, about
 from cpgnn.io.frames import as_given, frames
 from cpgnn.io.graphml import read_graphml
-from cpgnn.io.ids import check_known, extend
-from cpgnn.io.labels import LabelRows, class_notices, read_labels
+from cpgnn.io.ids import check_known
+from cpgnn.io.labels import class_notices, read_labels
 from cpgnn.io.names import check_names
 from cpgnn.io.node_kinds import find_kinds
 from cpgnn.io.npz_input import read_npz_edges, read_npz_features
+from cpgnn.io.parts import Parts
 from cpgnn.io.problems import Problems
 from cpgnn.io.times import TimedEdges, Times
-from cpgnn.relations.kinds import Kinds
 
 
 @dataclass(frozen=True)
@@ -117,105 +117,32 @@ def read_graph(
     sorted, as numbers if all are integers.
     """
     check_choice("impute", impute, (None, "median"))
+    if impute and like is not None and like.medians is None:
+        hint = "Try like=first.columns.with_medians_of(first.graph.features)."
+        raise wrong_value("like", "have the medians of the first graph to fill gaps", "none", hint)
     tables = None
     if isinstance(edges, pd.DataFrame):
         tables = edges, labels, features = frames(edges, labels, features)
         columns["header"] = True
     chosen = Columns(**columns)
-    if impute and like is not None and like.medians is None:
-        hint = "Try like=first.columns.with_medians_of(first.graph.features)."
-        raise wrong_value("like", "have the medians of the first graph to fill gaps", "none", hint)
     unlabelled = None if unlabelled is None else str(unlabelled)
-    problems, label_rows = Problems(), None
-    with problems.noted():
-        given, feature_rows = _read_edges(locate(edges), unlabelled, impute, one_hot, like, chosen)
-    with problems.noted():
-        if labels is not None:
-            label_rows = read_labels(locate(labels), unlabelled, chosen)
-    described_in = _listed(features)
-    is_npz = [os.fspath(path).lower().endswith(".npz") for path in described_in]
-    if any(is_npz) and len(described_in) > 1:
-        raise wrong_value("features", "be tables if there are several files", "an '.npz'")
-    parts = []
-    for path in described_in if not any(is_npz) else ():
-        with problems.noted():
-            part = read_features(
-                path,
-                impute=impute,
-                one_hot=one_hot,
-                like=like,
-                columns=chosen.for_one_of(len(described_in)),
-                labelled=None if label_rows is None else label_rows.labelled,
-                partly=len(described_in) > 1,
-            )
-            parts.append(part)
-    problems.stop()
-    if parts:
-        feature_rows = join_features(parts, impute, like, chosen) if len(parts) > 1 else parts[0]
-    elif described_in:  # its rows may be the nodes of the edges
-        feature_rows = read_npz_features(Path(described_in[0]), given.ids, impute, like)
-    notices = [
-        *given.notices,
-        *(() if chosen.header is False else _doubtful_first_row(given, feature_rows, label_rows)),
-    ]
-
+    parts = _read_files(edges, labels, features, unlabelled, impute, one_hot, like, chosen)
+    given, feature_rows, ids = parts.edges, parts.features, parts.ids
     before = pa.array([] if known is None else known.astype(str), pa.string())
-    ids, X, mixed, became = given.ids, None, None, None
-    at_features, at_labels = np.arange(len(ids)), np.empty(0, dtype=np.int64)
-    if feature_rows is not None:
-        notices += feature_rows.notices
-        became = feature_rows.columns
-        if feature_rows.ids is not None:
-            with problems.noted():
-                notices += _compare_features(feature_rows, given, before, strict_ids)
-            at_features, ids = extend(ids, feature_rows.ids)
-    if label_rows is not None:
-        path = label_rows.file.path
-        notices += label_rows.file.notices
-        notices += class_notices(path, label_rows.class_names, label_rows.codes)
-        with problems.noted():
-            notices += _compare_labels(label_rows, given, strict_ids)
-        at_labels, ids = extend(ids, label_rows.ids)
-    problems.stop()
-    named_by, classes = (
-        (given.path, given.class_names)
-        if label_rows is None
-        else (label_rows.file.path, label_rows.class_names)
-    )
-    check_names("A class name", classes, named_by)
-    with about(named_by):
-        check_classes(len(classes))
-    if feature_rows is not None and became is not None:
-        names = became.matrix_names or ()
-        check_names("A feature name", names, feature_rows.file.path)
-    exempt = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
-    kinds: Kinds | None = None
-    told: list[str] = []
-    if chosen.kind_column and not any(
-        rows is not None and rows.kinds is not None for rows in (feature_rows, label_rows)
-    ):
-        must, got = "name a column of the labels or features", repr(chosen.kind_column)
-        raise wrong_value("kind_column", must, got)
-    if chosen.kind_column != "":
-        rows_of = (feature_rows, at_features, label_rows, at_labels)
-        kinds, told = find_kinds(given, ids, *rows_of)
+    notices = [*given.notices, *_doubtful_first_row(parts, chosen)]
+    notices += _compared(parts, before, strict_ids)
+    _check_names(parts)
+    kinds, told = find_kinds(parts, chosen)
     notices += told
-    bare = exempt if kinds is None else exempt | ~kinds.has_features
-    described = None
+    exempt = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
+    X, mixed, became, described = None, None, None, None
     if feature_rows is not None:
-
-        def place_of(position: int) -> str:
-            """Where a node without features is first named."""
-            name = shorten(ids[position].as_py())
-            if label_rows is None or position < len(given.ids):
-                return f"{name} ({given.place_of(position)})"
-            row = int(np.flatnonzero(at_labels == position)[0])
-            return f"{name} ({label_rows.file.path}, {label_rows.file.place(row)})"
-
-        X, mixed, told = spread(feature_rows, at_features, bare, impute, place_of)
+        became = feature_rows.columns
+        bare = exempt if kinds is None else exempt | ~kinds.has_features
+        X, mixed, told = spread(feature_rows, parts.at_features, bare, impute, parts.place_of)
         notices += told
-        described = np.isin(np.arange(len(ids)), at_features)
-    graph, split = _assemble(given, ids, X, became, label_rows, at_labels)
+        described = np.isin(np.arange(len(ids)), parts.at_features)
+    graph, split = _assemble(parts, X, None if became is None else became.matrix_names)
     isolated = int(((np.diff(graph.adjacency.indptr) == 0) & ~exempt).sum())
     if isolated:
         notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
@@ -226,36 +153,63 @@ def read_graph(
         notices += rare_classes.single_labels(graph)
     graph = replace(graph, notices=(*notices, *graph.notices), kinds=kinds, mixed=mixed)
     graph = graph if tables is None else as_given(graph, chosen, *tables)
-    times = _times(given, label_rows, at_labels, len(ids), chosen.split_time)
     kept = keep_rows is True or len(given.source) <= keep_rows
-    rows = np.stack([given.source, given.target]) if keep_rows and kept else None
-    gaps = {} if feature_rows is None else feature_rows.gaps
-    return LoadedGraph(graph, split, rows, became, described, gaps, times)
+    return LoadedGraph(
+        graph,
+        split,
+        np.stack([given.source, given.target]) if keep_rows and kept else None,
+        became,
+        described,
+        {} if feature_rows is None else feature_rows.gaps,
+        _times(parts, chosen.split_time),
+    )
 
 
-def _times(
-    given: EdgeList, labels: LabelRows | None, at_labels: np.ndarray, n: int, column: str | None
-) -> Times | None:
-    """When nodes came: as their labels say, else with their first edge."""
-    if column is None:
-        return None
-    nodes, dated, edges = np.full(n, np.nan), given.dated, None
-    if given.times is not None:
-        ends = (given.source, given.target)
-        edges = TimedEdges(*ends, given.weights, given.relation, given.directed, given.times)
-        for end in ends:
-            np.fmin.at(nodes, end, given.times)
-    if labels is not None and labels.times is not None:
-        if edges is not None and labels.dated != dated:
-            what, other = ("numbers", "dates") if dated else ("dates", "numbers")
-            must = f"hold {other} in both files, as in {given.path}"
-            raise labels.file.wrong(f"Column {column!r}", must, what)
-        nodes[:], dated = np.nan, labels.dated
-        nodes[at_labels] = labels.times
-    elif edges is None:
-        must = "name a column of the edges or of the labels"
-        raise wrong_value("split_time", must, repr(column))
-    return Times(column, nodes, dated, edges)
+# -- from files to parts ------------------------------------------------------------------------
+
+
+def _read_files(
+    edges: StrPath,
+    labels: StrPath | None,
+    features: Any,
+    unlabelled: str | None,
+    impute: Impute,
+    one_hot: bool,
+    like: FeatureColumns | None,
+    columns: Columns,
+) -> Parts:
+    problems, label_rows = Problems(), None
+    with problems.noted():
+        given, feature_rows = _read_edges(locate(edges), unlabelled, impute, one_hot, like, columns)
+    with problems.noted():
+        if labels is not None:
+            label_rows = read_labels(locate(labels), unlabelled, columns)
+    one = isinstance(features, str | os.PathLike)
+    paths = [locate(path) for path in ([features] if one else features or ())]
+    is_npz = [os.fspath(path).lower().endswith(".npz") for path in paths]
+    if any(is_npz) and len(paths) > 1:
+        raise wrong_value("features", "be tables if there are several files", "an '.npz'")
+    read = []
+    for path in paths if not any(is_npz) else ():
+        with problems.noted():
+            part = read_features(
+                path,
+                impute=impute,
+                one_hot=one_hot,
+                like=like,
+                columns=columns.for_one_of(len(paths)),
+                labelled=None if label_rows is None else label_rows.labelled,
+                partly=len(paths) > 1,
+            )
+            read.append(part)
+    problems.stop()
+    if len(read) > 1:
+        feature_rows = join_features(read, impute, like, columns)
+    elif read:
+        [feature_rows] = read
+    elif paths:  # its rows may be the nodes of the edges
+        feature_rows = read_npz_features(Path(paths[0]), given.ids, impute, like)
+    return Parts.of(given, feature_rows, label_rows)
 
 
 def _read_edges(
@@ -281,77 +235,87 @@ def _read_edges(
     used = built.columns.names or ()
     attributes = count(len(used), "numeric node attribute")
     notice = f"{path}: {attributes} used as features ({listed(used)})."
-    told = (notice, *built.notices)
-    return edges, FeatureRows(
-        table, None, built.matrix, built.columns, told, None, built.gaps, built.mixed
-    )
+    return edges, replace(built, notices=(notice, *built.notices))
 
 
-def _doubtful_first_row(
-    given: EdgeList, features: FeatureRows | None, labels: LabelRows | None
-) -> list[str]:
-    named = [rows.ids for rows in (features, labels) if rows and rows.ids is not None]
-    pair = lonely_first_row(given, named)
+# -- what is to be said and refused -------------------------------------------------------------
+
+
+def _doubtful_first_row(parts: Parts, columns: Columns) -> list[str]:
+    others = [rows.ids for rows in (parts.features, parts.labels) if rows and rows.ids is not None]
+    pair = None if columns.header is False else lonely_first_row(parts.edges, others)
     if pair is None:
         return []
     return [
-        f"{given.path}: the first row ({', '.join(pair)}) was read as an edge, though neither name "
-        "occurs again. If it is a header, name its columns source and target."
+        f"{parts.edges.path}: the first row ({', '.join(pair)}) was read as an edge, though "
+        "neither name occurs again. If it is a header, name its columns source and target."
     ]
 
 
-def _compare_features(
-    rows: FeatureRows, given: EdgeList, before: pa.Array, strict: bool
-) -> list[str]:
-    """Features may belong to isolated nodes, but not all of a file."""
-    ids = pa.concat_arrays([given.ids, before.cast(given.ids.type)]) if len(before) else given.ids
-    notices: list[str] = []
-    for part in rows.parts or (rows,):
-        notices += check_known(
-            part.file, part.ids, ids, given.path, strict, lambda unknown: bool(unknown.all())
-        )
+def _compared(parts: Parts, before: pa.Array, strict: bool) -> list[str]:
+    """What features and labels have to say, and how their ids fit those of the edges.
+
+    Features may belong to isolated nodes, but not all of a file; of the labelled ids at least half
+    must be known.
+    """
+    given, features, labels = parts.edges, parts.features, parts.labels
+    problems, notices = Problems(), list[str]()
+    if features is not None:
+        notices += features.notices
+        ids = pa.concat_arrays([given.ids, before.cast(given.ids.type)])
+        with problems.noted():
+            for rows in features.parts or (features,):
+                if rows.ids is not None:
+                    told = check_known(rows.file, rows.ids, ids, given.path, strict, np.all)
+                    notices += told
+    if labels is not None:
+        known = labels.codes >= 0
+        notices += labels.file.notices
+        notices += class_notices(labels.file.path, labels.class_names, labels.codes)
+        with problems.noted():
+            notices += check_known(
+                labels.file,
+                labels.ids,
+                given.ids,
+                given.path,
+                strict,
+                lambda unknown: 2 * (unknown & known).sum() > known.sum(),
+            )
+    problems.stop()
     return notices
 
 
-def _listed(features: StrPath | Sequence[StrPath] | None) -> list[Place]:
-    if features is None:
-        return []
-    if isinstance(features, str | os.PathLike):
-        return [locate(features)]
-    return [locate(path) for path in features]
+def _check_names(parts: Parts) -> None:
+    path, classes = parts.edges.path, parts.edges.class_names
+    if parts.labels is not None:
+        path, classes = parts.labels.file.path, parts.labels.class_names
+    check_names("A class name", classes, path)
+    with about(path):
+        check_classes(len(classes))
+    if parts.features is not None:
+        names = parts.features.columns.matrix_names or ()
+        check_names("A feature name", names, parts.features.file.path)
 
 
-def _compare_labels(rows: LabelRows, given: EdgeList, strict: bool) -> list[str]:
-    """At least half of the labelled ids must be known."""
-    known = rows.codes >= 0
-
-    def too_many(unknown: np.ndarray) -> bool:
-        return bool(2 * (unknown & known).sum() > known.sum())
-
-    return check_known(rows.file, rows.ids, given.ids, given.path, strict, too_many)
+# -- from parts to a graph ----------------------------------------------------------------------
 
 
 def _assemble(
-    given: EdgeList,
-    ids: pa.Array,
-    features: Any,
-    columns: FeatureColumns | None,
-    rows: LabelRows | None,
-    at_labels: np.ndarray,
+    parts: Parts, features: Any, feature_names: tuple[str, ...] | None
 ) -> tuple[Graph, np.ndarray | None]:
     """The graph and its split; the nodes of other files come behind those of the edges."""
-    n = len(ids)
+    given, rows, ids, n = parts.edges, parts.labels, parts.ids, len(parts.ids)
     labels, class_names, split = given.labels, given.class_names, given.split
     at_split = at_given = np.arange(len(given.ids))
     if rows is not None:
-        labels, class_names, at_given = rows.codes, rows.class_names, at_labels
+        labels, class_names, at_given = rows.codes, rows.class_names, parts.at_labels
         if rows.split is not None:
-            split, at_split = rows.split, at_labels
-    codes, parts = np.full(n, -1, dtype=np.int64), np.full(n, "", dtype="<U5")
+            split, at_split = rows.split, parts.at_labels
+    codes, uses = np.full(n, -1, dtype=np.int64), np.full(n, "", dtype="<U5")
     if labels is not None:
         codes[at_given] = labels
     if split is not None:
-        parts[at_split] = split
+        uses[at_split] = split
     index = given.index
     if index is None or n > len(index):
         index = pd.Index(ids.to_numpy(zero_copy_only=False), dtype=object)
@@ -363,7 +327,7 @@ def _assemble(
             weights=given.weights,
             num_nodes=n,
             features=features,
-            feature_names=None if columns is None else columns.matrix_names,
+            feature_names=feature_names,
             labels=codes,
             node_ids=index,
             class_names=class_names,
@@ -371,4 +335,28 @@ def _assemble(
             relation=given.relation,
             directed=given.directed,
         )
-    return graph, None if split is None else parts
+    return graph, None if split is None else uses
+
+
+def _times(parts: Parts, column: str | None) -> Times | None:
+    """When nodes came: as their labels say, else with their first edge."""
+    if column is None:
+        return None
+    given, labels = parts.edges, parts.labels
+    nodes, dated, edges = np.full(len(parts.ids), np.nan), given.dated, None
+    if given.times is not None:
+        ends = (given.source, given.target)
+        edges = TimedEdges(*ends, given.weights, given.relation, given.directed, given.times)
+        for end in ends:
+            np.fmin.at(nodes, end, given.times)
+    if labels is not None and labels.times is not None:
+        if edges is not None and labels.dated != dated:
+            what, other = ("numbers", "dates") if dated else ("dates", "numbers")
+            must = f"hold {other} in both files, as in {given.path}"
+            raise labels.file.wrong(f"Column {column!r}", must, what)
+        nodes[:], dated = np.nan, labels.dated
+        nodes[parts.at_labels] = labels.times
+    elif edges is None:
+        must = "name a column of the edges or of the labels"
+        raise wrong_value("split_time", must, repr(column))
+    return Times(column, nodes, dated, edges)
