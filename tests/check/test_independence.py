@@ -162,3 +162,21 @@ def test_large_graphs_are_sampled(monkeypatch):
     found = Independence.of(graph, np.arange(600))
     assert found.deals == 999
     assert found.p_edge <= 0.01
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 1), (2, 2, 2), (3, 3), (4, 2)])
+def test_the_least_p_value_of_few_labels(sizes):
+    """Over every order of the labels, none falls below it; so few labels are said to be too few."""
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(y)
+    there = nx.gnm_random_graph(3 * n, 8 * n, seed=1)
+    every = []
+    for order in set(permutations(y.tolist())):
+        labels = np.append(order, np.full(2 * n, -1))
+        graph = Graph.from_edges(*np.array(there.edges).T, num_nodes=3 * n, labels=labels)
+        found = Independence.of(graph, np.arange(n))
+        every.append(found.p)
+        assert ("it cannot be below" in str(found)) == (found.least > 0.05)
+    assert min(every) >= found.least - 1e-12
+    if sizes == (2, 2):
+        assert found.least == pytest.approx(1 / 3)

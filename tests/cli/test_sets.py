@@ -66,3 +66,14 @@ def test_coverage_must_be_a_share(cpgnn, files, value, hint):
     assert "'--coverage' must lie in (0, 1)" in done.err
     assert hint in done.err
     assert not (files / "run").exists()
+
+
+def test_a_promise_per_class_needs_a_promise(cpgnn, files):
+    words = ("fit", "edges.csv", "--labels", "labels.csv", "--out", "run")
+    done = cpgnn(*words, "--coverage-per", "class")
+    assert done.code == 2
+    assert (
+        "'--coverage-per' must come with '--coverage'. Got it alone. Add --coverage 0.9."
+        in done.err
+    )
+    assert not (files / "run").exists()

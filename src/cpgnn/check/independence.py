@@ -52,6 +52,8 @@ class Independence:
     """Ways to deal the labels behind these values."""
     exact: bool
     """Whether there are no others."""
+    least: float = 0.0
+    """No p-value can be smaller: classes of one size can change names, and nothing changes."""
 
     @classmethod
     def of(
@@ -77,7 +79,9 @@ class Independence:
             looks["degree"] = _Ranks(degree - degree.mean())
         if len(classes) < 2 or not looks:
             return None
-        ways = factorial(len(y)) // prod(factorial(int(size)) for size in np.bincount(y))
+        sizes = np.bincount(y)
+        ways = factorial(len(y)) // prod(factorial(int(size)) for size in sizes)
+        alike = prod(factorial(int(count)) for count in np.bincount(sizes))
         work = len(y) + sum(len(pairs.weight) for pairs in near)
         tried = min(ways, deals, max(999, MOST_WORK // work))
         exact = ways == tried
@@ -88,7 +92,8 @@ class Independence:
         )
         drawn = drawn if exact else [observed, *drawn]
         p = dict(zip(looks, corrected(observed[0], np.concatenate(drawn)), strict=True))
-        return cls(p.get("edge"), p.get("two_steps"), p.get("degree"), tried, exact)
+        p_values = p.get("edge"), p.get("two_steps"), p.get("degree")
+        return cls(*p_values, deals=tried, exact=exact, least=alike / ways)
 
     @property
     def p(self) -> float:
@@ -101,9 +106,10 @@ class Independence:
 
     def __str__(self) -> str:
         if not self.speaks:
+            few = f" With so few labels it cannot be below {self.least:.2g}."
             return (
                 "Nothing shows that the classes depend on the edges: shuffled labels look just as "
-                f"connected (p = {self.p:.2g})."
+                f"connected (p = {self.p:.2g}).{few * (self.least > LEVEL)}"
             )
         told = {
             "the classes at the two ends of an edge are not independent": self.p_edge,

@@ -18,7 +18,16 @@ from cpgnn.doubt.folds import NO_NODES, as_chosen, out_of_fold
 from cpgnn.engine.arrays import class_sizes, labels_of
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
-from cpgnn.errors import NumericalNotice, advise, check_choice, check_share, must_be
+from cpgnn.errors import (
+    Mention,
+    Message,
+    NumericalNotice,
+    advise,
+    check_choice,
+    check_share,
+    must_be,
+    wrong_value,
+)
 from cpgnn.evaluation.conformal import Per, Promise, kept_on
 from cpgnn.evaluation.cross_validation import FEW
 from cpgnn.evaluation.metrics import RARE, positive_class
@@ -53,9 +62,12 @@ def train_run(
     edge_findings: tuple[Finding, ...] = ()
     if loaded.rows is not None and loaded.rows.shape[1] <= MOST_ROWS:
         edge_findings = (*edge_rows(graph, loaded.rows), *weights(graph))
+    check_choice("coverage_per", coverage_per, get_args(Per))
     if coverage is not None:
         check_share("coverage", coverage, zero=False)
-        check_choice("coverage_per", coverage_per, get_args(Per))
+    elif coverage_per != "all":
+        must = Message("come with ", Mention("coverage"))
+        raise wrong_value("coverage_per", must, "it alone", advise("Add {}.", coverage=0.9))
     learned_on = graph
     share, seed = classifier.validation_share, classifier.seed
     if loaded.times is not None:
