@@ -285,3 +285,31 @@ def test_no_header_is_remembered_too(cpgnn, files):
     assert set(pd.read_csv("p.csv", dtype=str)["id"]) == {"source", "target", "001", "002"}
     assert cpgnn("predict", "run", "later.csv", "--header", "--out", "q.csv").code == 0
     assert set(pd.read_csv("q.csv", dtype=str)["id"]) == {"001", "002"}
+
+
+def test_new_nodes_of_which_half_have_no_features(cpgnn, files):
+    later(files)
+    fitted(cpgnn)
+    more = pd.read_csv("later.csv", dtype=str)
+    more[more["source"].str.startswith("new")].to_csv("later.csv", index=False)
+    features = pd.read_csv("later_features.csv", dtype={"id": str})
+    features[features["id"] == "new1"].to_csv("later_features.csv", index=False)
+    done = cpgnn(
+        "predict", "run", "later.csv", "--features", "later_features.csv", "--out", "out.csv"
+    )
+    assert done.code == 0, done.err
+    assert "1 new node without features got the medians of the fit" in done.err
+    assert "without a row" not in done.err
+    assert {"new1", "new2"} <= set(pd.read_csv("out.csv", dtype={"id": str})["id"])
+
+
+def test_columns_found_by_what_they_hold_are_found_again(cpgnn, files):
+    """Also where a later file is too short to tell."""
+    edges = pd.read_csv("edges.csv", dtype=str)
+    edges = edges.rename(columns={"source": "Wer", "target": "Wen"}).assign(a="x", b="y")
+    edges[["a", "Wer", "b", "Wen"]].to_csv("edges.csv", index=False)
+    fitted(cpgnn)
+    (files / "later.csv").write_text("a,Wer,b,Wen\nx,new1,y,001\n")
+    done = cpgnn("predict", "run", "later.csv", "--out", "out.csv")
+    assert done.code == 0, done.err
+    assert set(pd.read_csv("out.csv", dtype={"id": str})["id"]) == {"new1", "001"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cpgnn.errors import InputError
 from cpgnn.io import read_graph
 
 EDGES = "José,b\nb,c\nc,d\nd,José\n"
@@ -19,7 +20,8 @@ def test_other_encodings(put, encoding):
     assert list(found.node_ids) == list(wanted.node_ids)
     np.testing.assert_array_equal(found.labels, wanted.labels)
     name = "Windows-1252" if encoding in ("cp1252", "latin-1") else "UTF-16"
-    told = f"not UTF-8; read as {name}."
+    doubt = " (if letters look wrong: encoding='…')" if name == "Windows-1252" else ""
+    told = f"not UTF-8; read as {name}{doubt}."
     assert [notice.partition(": ")[2] for notice in found.notices] == [told, told]
 
 
@@ -86,3 +88,27 @@ def test_ids_behind_features(put):
     np.testing.assert_array_equal(found.features[:, 0], [1, 2, 3, 4])
     assert found.feature_names == ("age", "income")
     assert any("the ids are in column 'id'" in notice for notice in found.notices)
+
+
+@pytest.mark.parametrize("encoding", ["cp1250", "cp1251", "shift_jis", "gb18030", "euc_kr"])
+def test_an_encoding_by_name(put, encoding):
+    name = {"cp1250": "Łódź", "cp1251": "Иванов", "euc_kr": "김철수"}.get(encoding, "山田")
+    edges, labels = EDGES.replace("José", name), LABELS.replace("José", name)
+    files = put("e.csv", edges.encode(encoding)), put("l.csv", labels)  # one of them UTF-8
+    found = read_graph(*files, encoding=encoding).graph
+    assert name in found.node_ids
+    assert (found.labels >= 0).all()
+    assert f"{files[0]}: not UTF-8; read as {encoding}." in found.notices
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "words"),
+    [
+        (b"a,b\nb,c\n", "cp12x", "'encoding' must be an encoding that Python knows"),
+        (b"a,b\nb,c\n", "hex", "'encoding' must be an encoding"),
+        ("山,b\nb,c\n".encode("shift_jis"), "euc_kr", "A euc_kr file must be whole.*Name another"),
+    ],
+)
+def test_no_encoding(put, content, encoding, words):
+    with pytest.raises(InputError, match=words):
+        read_graph(put("e.csv", content), encoding=encoding)

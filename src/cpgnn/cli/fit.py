@@ -140,7 +140,7 @@ def fit(
             coverage=coverage,
             coverage_per=coverage_per,
             refit=refit,
-            options=given,
+            options=given | loaded.guessed,
             begin=begin,
             spreadsheet_safe=spreadsheet_safe,
         )

@@ -78,6 +78,9 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether tables have a header; detected by default."),
 ]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of tables that are not UTF-8, such as cp1250.")
+]
 MergeRare = Annotated[
     int | None, typer.Option(min=2, help="Merge classes with fewer labels than this into 'other'.")
 ]
@@ -115,6 +118,7 @@ class Tables:
     ignore: Ignore = None
     decimal: Decimal = None
     header: Header = None
+    encoding: Encoding = None
 
 
 def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
@@ -211,7 +215,7 @@ def use_threads(threads: int | None) -> None:
 
 COLUMNS = (
     *("source", "target", "weight", "node_id", "label", "feature", "ignore", "decimal"),
-    *("relation_column", "kind_column"),
+    *("encoding", "relation_column", "kind_column"),
 )
 
 

@@ -43,6 +43,7 @@ def predict(
     ignore: opt.Ignore = None,
     decimal: opt.Decimal = None,
     header: opt.Header = None,
+    encoding: opt.Encoding = None,
     spreadsheet_safe: opt.SpreadsheetSafe = False,
     threads: opt.Threads = None,
 ) -> None:

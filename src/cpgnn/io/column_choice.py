@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 from cpgnn.engine.text import did_you_mean, listed
 from cpgnn.errors import InputError, advise, check_choice, wrong_value
 from cpgnn.io.address import Place
-from cpgnn.io.files import wrong
+from cpgnn.io.files import is_encoding, wrong
 from cpgnn.io.headers import (
     AMOUNT,
     CLASS,
@@ -57,6 +57,7 @@ class ColumnOptions(TypedDict, total=False):
     kind_column: str | None
     split_time: str | None
     directed: Directed | None
+    encoding: str | None
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,14 @@ class Columns:
     """The column of edges, or of labels, that says when each came."""
     directed: Directed | None = None
     """Whether edges have a direction, or which types of them do; None: nobody said so."""
+    encoding: str | None = None
+    """Of text tables that are neither UTF-8 nor UTF-16; None: Windows-1252."""
 
     def __post_init__(self) -> None:
         check_choice("decimal", self.decimal, (None, ".", ","))
+        if self.encoding is not None and not is_encoding(self.encoding):
+            must = "be an encoding that Python knows, such as 'cp1250' or 'shift_jis'"
+            raise wrong_value("encoding", must, repr(self.encoding))
         for parameter in ("feature", "ignore"):
             if isinstance(name := getattr(self, parameter), str):
                 object.__setattr__(self, parameter, (name,))
@@ -196,6 +202,10 @@ def _in_order(called: Sequence[int | None], rest: list[int]) -> list[int]:
     return _there(*called) if {*_there(*called)} == {*rest} else rest
 
 
+class UnclearColumnsError(InputError):
+    """Nothing says which column is which: neither an option nor a name."""
+
+
 @dataclass(frozen=True)
 class _Finder:
     path: Place
@@ -227,7 +237,10 @@ class _Finder:
         """The error for a table in which nothing says which column is which."""
         must = f"have 2 or 3 columns: {usual}; or a header that names them"
         got = f"{width}{f' ({listed(self.header)})' if self.header else ''}"
-        return wrong(self.path, what, must, got, hint if self.header else "Add a header.")
+        made = wrong(self.path, what, must, got, hint if self.header else "Add a header.")
+        error = UnclearColumnsError(*made.args)
+        error.file = made.file
+        return error
 
     def called(self, names: frozenset[str]) -> int | None:
         """The position of the only column whose name is one of these."""

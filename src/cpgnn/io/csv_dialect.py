@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from cpgnn.engine.text import count, shorten
-from cpgnn.errors import InputError
+from cpgnn.errors import InputError, Message, advise
 from cpgnn.io.files import NotUTF8Error, Transcoded, named, wrong
 from cpgnn.io.headers import HeaderRule
 
@@ -75,10 +75,13 @@ def sniff(path: Path, stream: IO[bytes], rule: HeaderRule) -> Dialect:
         cells = {i: [cell.lstrip(" ") for cell in cells[i]] for i in rows}
     first = cells[rows[0]]
     has_header, announce = rule.decide(first, [cells[i] for i in rows[1:]])
-    notices, encoding = [], None
+    notices: list[str] = []
+    encoding = None
     if isinstance(stream, Transcoded):
         encoding = stream.encoding
-        notices.append(f"{path}: not UTF-8; read as {named(encoding)}.")
+        said = f"{path}: not UTF-8; read as {named(encoding)}"
+        other = advise(" (if letters look wrong: {})", encoding="…") if encoding == "cp1252" else ""
+        notices.append(Message(said, other, "."))
     if comments:
         skipped = count(comments, "comment line", "comment lines")
         notices.append(f"{path}: skipped {skipped} at the top.")
@@ -130,7 +133,7 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
 
 def not_utf8(path: Path, line: bytes, number: int) -> InputError:
     shown = shorten(line.decode("latin-1").strip())
-    hint = "Save it as UTF-8, or run: iconv -f latin1 -t utf-8"
+    hint = advise("Name its encoding with {}, or save it as UTF-8.", encoding="…")
     made = wrong(path, "A table", "be UTF-8", f"other bytes in {shown}", hint, line=number)
     error = NotUTF8Error(*made.args)
     error.file, error.line, error.affected = made.file, made.line, made.affected

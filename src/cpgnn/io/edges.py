@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -15,7 +15,8 @@ from cpgnn.engine.arrays import unequal_ways
 from cpgnn.engine.text import count
 from cpgnn.errors import Mention, Message, advise
 from cpgnn.io.address import Place
-from cpgnn.io.column_choice import Columns
+from cpgnn.io.by_content import counter_first, find_ends
+from cpgnn.io.column_choice import Columns, UnclearColumnsError
 from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
 from cpgnn.io.other_order import moved, weight_first
@@ -61,6 +62,8 @@ class EdgeList:
     times: np.ndarray | None = None
     """When every edge came; dates as days after 1970-01-01, if `dated`."""
     dated: bool = False
+    guessed: dict[str, str] = field(default_factory=dict)
+    """Columns that were found by what they hold, by parameter."""
 
     def place_of(self, position: int) -> str:
         """Where a node is first named, for a message."""
@@ -77,10 +80,10 @@ class EdgeList:
 
 def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
     """Edges from a table: source, target[, weight][, type]."""
-    columns = columns or Columns()
+    chosen = columns or Columns()
 
     def types(header: tuple[str, ...] | None) -> set[int]:
-        place = columns.find_relation(path, header)
+        place = chosen.find_relation(path, header)
         return set() if place is None else {place}
 
     read = partial(
@@ -88,12 +91,27 @@ def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
         path,
         ids=(0, 1),
         numbers=True,
-        header=columns.header,
+        header=chosen.header,
         text=types,
-        names=columns.names,
+        names=chosen.names,
+        encoding=chosen.encoding,
     )
-    file = read(pick=columns.edges)
-    if weight_first(file, columns):
+    columns, guessed, told = chosen, {}, []
+    try:
+        file = read(pick=columns.edges)
+    except UnclearColumnsError:
+        whole = read(numbers=False)
+        ends = find_ends(whole)
+        if ends is None or whole.header is None:
+            raise
+        one, other = (whole.header[i] for i in ends)
+        guessed = {"source": one, "target": other}
+        told = [f"{path}: {one!r} and {other!r} share their ids: taken for source and target."]
+        columns = replace(columns, source=one, target=other)
+        file = read(pick=columns.edges)
+    if counter_first(file) and not (columns.source or columns.target or columns.weight):
+        file = read(pick=lambda *_: [1, 2])
+    elif weight_first(file, columns):
         file = read(pick=lambda *_: [1, 2, 0])
     file, times, dated = take_times(file, columns)
     file, relation, told_types = take_types(file, columns)
@@ -102,7 +120,8 @@ def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
     width = file.table.num_columns
     if width not in (2, 3):
         raise file.wrong_width("Edges", "have 2 or 3 columns: source, target[, weight]")
-    notices = [*file.notices, *moved(file, ("source", "target", "weight")[:width]), *told_types]
+    order = moved(file, ("source", "target", "weight")[:width])
+    notices = [*file.notices, *told, *order, *told_types]
     if names := file.header:
         known = columns.source is None and columns.target is None
         if known and misplaced(names, (ENDS, ENDS, WEIGHT)):
@@ -113,6 +132,7 @@ def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
     edges = EdgeList(path, ids, source, target, None, tuple(notices), file)
     one_way = _one_way(columns, relation)
     edges = replace(edges, relation=relation, directed=one_way, times=times, dated=dated)
+    edges = replace(edges, guessed=guessed)
     notices += _offered_weight(file, columns)
     weights, problems = None, Problems()
     with problems.noted():

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import InputError, advise
+from cpgnn.io.by_content import counts_rows
 from cpgnn.io.edges import first_text
 from cpgnn.io.feature_columns import FeatureColumns, unique
 from cpgnn.io.headers import is_number
@@ -32,8 +33,6 @@ MOST_TEXT = 1000
 """Columns that are not plain numbers: each is read in a dozen ways, in milliseconds."""
 SPARSE_FROM = 64
 """From this many one-hot columns on the features are sparse."""
-LEAST_COUNTED = 20
-"""Fewer rows than this may be counted by chance."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def _found(
         if plain is not None and len(plain) and np.isnan(plain).all():
             notices.append(f"{file.path}: column {file.column(i)} is empty, so it is not used.")
             values = ()
-        elif counted and plain is not None and _counts_rows(plain):
+        elif counted and plain is not None and counts_rows(column):
             notices.append(
                 f"{file.path}: column {file.column(i)} only counts the rows, so it is not used."
             )
@@ -168,13 +167,6 @@ def _found(
     names = unique(file.header[1:] if file.header else None)
     dressed = tuple(readings) if any(readings) else ()
     return FeatureColumns(names, tuple(categories), readings=dressed)
-
-
-def _counts_rows(numbers: np.ndarray) -> bool:
-    """Whether a column is 0, 1, 2, … or 1, 2, 3, …, as spreadsheets number rows in any language."""
-    if len(numbers) < LEAST_COUNTED or numbers[0] not in (0, 1):
-        return False
-    return bool((numbers == np.arange(len(numbers)) + numbers[0]).all())
 
 
 def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> tuple[str, ...]:

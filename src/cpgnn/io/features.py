@@ -17,6 +17,7 @@ from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.text import count
 from cpgnn.errors import advise
 from cpgnn.io.address import Place
+from cpgnn.io.by_content import find_ids, is_told
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_matrix import FeatureRows, Impute, build_matrix
@@ -38,12 +39,13 @@ def read_features(
     columns: Columns | None = None,
     labelled: pa.Array | None = None,
     partly: bool = False,
+    nodes: pa.Array | None = None,
 ) -> FeatureRows:
     """Features from a table: id, then one column each.
 
     `like`: the columns of an earlier file, found here by their names and read as they were there.
     `labelled`: ids of nodes with a label, which are of one kind if there are several.
-    `partly`: another file has the rest of those columns.
+    `partly`: another file has the rest of those columns. `nodes`: ids of the edges, if known.
     """
     text = (
         partial(like.text_columns, typed=isinstance(path, Path) and is_parquet(path))
@@ -51,14 +53,16 @@ def read_features(
         else None
     )
     chosen = columns or Columns()
-    file = read_table(
-        path,
-        numbers=True,
-        header=chosen.header,
-        text=text,
-        pick=chosen.features,
-        names=chosen.names,
-    )
+    read = partial(read_table, path, header=chosen.header, names=chosen.names)
+    read = partial(read, encoding=chosen.encoding)
+    file = read(numbers=True, text=text, pick=chosen.features)
+    guessed = False
+    if nodes is not None and chosen.id is None and file.header and file.table.num_columns:
+        whole = file if is_told(file.table.column(0), nodes) else read()
+        place = None if whole is file else find_ids(whole, nodes)
+        if whole.header and place is not None:
+            chosen, guessed = replace(chosen, id=whole.header[place]), True
+            file = read(numbers=True, text=text, pick=chosen.features)
     with_label = None
     if labelled is not None and file.table.num_columns:
         with_label = pc.is_in(file.table.column(0), value_set=labelled).to_numpy()
@@ -85,7 +89,7 @@ def read_features(
         for name in (file.header or ())[1:]
         if plain(name) in LABEL | SPLIT and name in (built.columns.names or file.header or ())
     ]
-    by_name = moved(file, ("id",)) if chosen.id is None else []
+    by_name = moved(file, ("id",)) if chosen.id is None or guessed else []
     told = (*file.notices, *by_name, *used, *built.notices)
     return replace(built, ids=ids, kinds=kinds, notices=told)
 
@@ -97,12 +101,16 @@ def spread(
     impute: Impute,
     place_of: Callable[[int], str],
     apart: np.ndarray | None = None,
+    *,
+    lenient: bool = False,
 ) -> tuple[Any, Mixed | None, list[str]]:
     """The matrix [n, F] with each row at its node's position, its `Mixed`, and what to say.
 
     Nodes without a row get the medians; if they are half or more, they are an error that says
     where the first of them is named. Those that are `exempt` [n] get zeros without a word, those
     that are `apart` [n] are of a kind that has no such columns: they are no gaps to be filled.
+    `lenient`: they add to a graph that has its features, so that half or more may be
+    without, of which others speak.
     """
     matrix, mixed, n = rows.matrix, rows.mixed, len(exempt)
     if len(positions) == n and (positions == np.arange(n)).all():
@@ -112,13 +120,14 @@ def spread(
     without[positions] = False
     number = int(without.sum())
     medians = rows.columns.medians
-    if number and impute is None and (medians is None or 2 * number >= n - (exempt | apart).sum()):
+    most = np.inf if lenient else (n - (exempt | apart).sum()) / 2
+    if number and impute is None and (medians is None or number >= most):
         first = place_of(int(np.argmax(without)))
         got = f"none for {count(number, 'node')}, starting with {first}"
         hint = advise("Add the rows, or use {}.", impute="median")
         raise rows.file.wrong("Every node", "have features", got, hint)
     notices = []
-    if number:
+    if number and not lenient:
         nodes = count(number, "node without a row", "nodes without a row")
         notices = [f"{rows.file.path}: {nodes} got the median of every column."]
     # For those exempt, those without, those apart:

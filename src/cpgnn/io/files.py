@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from cpgnn.engine.memory import memory_limit
 from cpgnn.engine.text import first_line
-from cpgnn.errors import InputError, Message, must_be, tidy
+from cpgnn.errors import InputError, Message, advise, must_be, tidy
 from cpgnn.io.address import StrPath as StrPath
 from cpgnn.io.presence import no_such_file
 
@@ -122,7 +122,9 @@ def _as_utf8(path: Path, stream: IO[bytes], encoding: str | None) -> IO[bytes]:
     try:
         text = all_bytes(path, stream).decode(encoding)
     except UnicodeError as error:
-        raise wrong(path, f"A {named(encoding)} file", "be whole", first_line(error)) from None
+        hint = "" if _utf16(head) else advise("Name another with {}.", encoding="…")
+        must = "be whole"
+        raise wrong(path, f"A {named(encoding)} file", must, first_line(error), hint) from None
     return Transcoded(text.encode(), encoding)
 
 
@@ -138,7 +140,16 @@ def _utf16(head: bytes) -> str | None:
 
 
 def named(encoding: str) -> str:
-    return "UTF-16" if encoding.startswith("utf-16") else "Windows-1252"
+    return {"cp1252": "Windows-1252"}.get(encoding, "UTF-16" if "utf-16" in encoding else encoding)
+
+
+def is_encoding(name: str) -> bool:
+    """Whether Python can read text in an encoding of that name."""
+    try:
+        b"a".decode(name)
+    except (LookupError, ValueError):
+        return False
+    return True
 
 
 def western(path: Path) -> str | None:

@@ -20,13 +20,17 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 
 def plain(name: str) -> str:
-    """A column name as the lists above spell it: `From Node-ID` is `fromnodeid`."""
-    return re.sub(r"[\s_.\-]+", "", name.strip().lstrip("#%").lower())
+    """A column name as the lists below spell it: `From Node-ID` is `fromnodeid`, `Émetteur` is
+    `emetteur`."""
+    bare = unicodedata.normalize("NFD", name.strip().lstrip("#%").lower())
+    bare = re.sub(r"(?<=\w)\s*(\(.*\)|\[.*\])$", "", bare)  # a unit: `Montant (€)`
+    return re.sub(r"[\s_.\-\u0300-\u036f]+", "", bare)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -49,7 +53,7 @@ ID = _names(
 NODES = _names(
     "account account_no account_nr account_number customer customer_id customer_no client "
     "client_id user member member_id company company_id entity entity_id konto kontonummer kunde "
-    "kundennummer compte cuenta conto"
+    "kundennummer compte cuenta conto rekening konto klient cliente client_no"
 )
 """What nodes are called in exports: they say which of many columns has the ids, not that a line is
 a header."""
@@ -74,13 +78,15 @@ PAYER = _names(
     "payer payer_id debtor sender_id sender_account name_orig buyer buyer_id caller follower "
     "citing citing_id auftraggeber absender zahler donneur_d_ordre ordonnateur ordenante ordinante "
     "debit_account debtor_account account_debit sollkonto compte_debit cuenta_origen "
-    "sending_account von"
+    "sending_account von émetteur expéditeur payeur débiteur mittente pagatore debitore remitente "
+    "pagador deudor origen remetente origem betaler afzender nadawca płatnik avsändare betalare"
 )
 PAYEE = _names(
     "payee payee_id creditor receiver_id receiver_account recipient recipient_id name_dest seller "
     "seller_id callee followee cited cited_id empfänger empfaenger bénéficiaire beneficiaire "
     "beneficiario destinataire credit_account creditor_account account_credit habenkonto "
-    "compte_credit cuenta_destino receiving_account an nach"
+    "compte_credit cuenta_destino receiving_account an nach créancier destinatario creditore "
+    "acreedor destino ontvanger begunstigde odbiorca mottagare"
 )
 """The ends of a payment: they say which of many columns is which, not that a line is a header."""
 OTHER_ACCOUNT = _names(
@@ -105,10 +111,13 @@ WAYS = tuple(
 """What stands before the same of `ENDINGS` at the two ends: `Von Konto`, `Nach Konto`."""
 COUNTER = _names(
     "# unnamed:0 index row no nr num number line line_no row_no row_number rowid lfd lfdnr lfd_nr "
-    "zeile serial serial_no s_no sr_no n° nº"
+    "zeile serial serial_no s_no sr_no n° nº nro núm lp poz poř"
 )
 """What a first column that only counts the rows is called, by pandas, spreadsheets and people."""
-AMOUNT = _names("amount amounts sum total volume price betrag summe umsatz montant importe")
+AMOUNT = _names(
+    "amount amounts sum total volume price betrag summe umsatz montant importe importo valor "
+    "bedrag kwota belopp suma сумма"
+)
 """Names of columns that may be meant as the weight."""
 WEAK = _names("u v i j from to head tail start end node nodes name key index")
 """Names that could as well be ids (words, letters): a header known by them alone is announced."""
@@ -153,6 +162,7 @@ class HeaderRule:
         """Whether `first` is a header, and whether that should be announced."""
         if self.header is not None:
             return self.header, False
+        others = [row for row in others if any(cell.strip() for cell in row)]
         if any(cell.strip() in self.names for cell in first):
             return True, False
         number_names = self.numbers and tuple(self.ids) == (0,)  # features may have such names

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import Message, advise
 from cpgnn.io.address import Place
-from cpgnn.io.column_choice import Columns
+from cpgnn.io.by_content import find_labels, is_header, is_told
+from cpgnn.io.column_choice import Columns, UnclearColumnsError
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.other_order import label_first, moved
@@ -56,13 +57,15 @@ class LabelRows:
         return self.ids.filter(pa.array(self.codes >= 0))
 
 
-def read_labels(path: Place, unlabelled: str | None, columns: Columns | None = None) -> LabelRows:
+def read_labels(
+    path: Place,
+    unlabelled: str | None,
+    columns: Columns | None = None,
+    nodes: pa.Array | None = None,
+) -> LabelRows:
+    """Labels from a table: id, label[, split]. `nodes`: ids of the edges, where they are known."""
     columns = columns or Columns()
-    read = partial(read_table, path, header=columns.header, names=columns.names)
-    file = read(pick=columns.labels)
-    if label_first(file, columns):
-        ids = (0,) if file.header else (1,)  # the ids tell whether the first line is a header
-        file = read(pick=lambda *file: [1, 0, *range(2, file[2])], ids=ids)
+    file, guessed = _found(path, columns, nodes)
     file, times, dated = take_times(file, columns)
     file, kinds = _kinds(file, columns, unlabelled)
     width = file.table.num_columns
@@ -72,7 +75,8 @@ def read_labels(path: Place, unlabelled: str | None, columns: Columns | None = N
     if file.header and not named and misplaced(file.header, (ID, LABEL | {"target"}, SPLIT)):
         hint = "Check that it is the label file, and the order of its columns."
         raise file.wrong_header("name id, label[, split]", hint)
-    file = replace(file, told=(*file.told, *moved(file, ("id", "label", "split")[:width])))
+    order = guessed or moved(file, ("id", "label", "split")[:width])
+    file = replace(file, told=(*file.told, *order))
     file.need_rows("Labels")
     codes, names = encode_labels(as_array(file.table.column(1)), unlabelled)
     split, problems = None, Problems()
@@ -87,6 +91,38 @@ def read_labels(path: Place, unlabelled: str | None, columns: Columns | None = N
                 split = encode_split(file, cells)
     problems.stop()
     return LabelRows(file, ids, codes, names, split, kinds, times, dated)
+
+
+def _found(path: Place, columns: Columns, nodes: pa.Array | None) -> tuple[TableFile, list[str]]:
+    """The table with id and label in front: by name, by position, or as `nodes` tell; and what to
+    say about it."""
+    read = partial(read_table, path, header=columns.header, names=columns.names)
+    read = partial(read, encoding=columns.encoding)
+    unclear, file = None, None
+    try:
+        file = read(pick=columns.labels)
+    except UnclearColumnsError as error:
+        unclear = error
+    if file is not None and label_first(file, columns):
+        ids = (0,) if file.header else (1,)  # the ids tell whether the first line is a header
+        file = read(pick=lambda *file: [1, 0, *range(2, file[2])], ids=ids)
+    if nodes is not None and not columns.id and not columns.label:
+        if file is None or not is_told(file.table.column(0), nodes):
+            places = find_labels(read(), nodes)
+            if places:
+                file = read(pick=lambda *_: [*places])
+                who, what = file.column(0), file.column(1)
+                return file, [f"{path}: the ids are in column {who}, the labels in {what}."]
+        elif file.header is None and columns.header is None:
+            first = [column[0].as_py() for column in file.table.columns]
+            if is_header(first, file, nodes):
+                order = list(file.order)
+                file = read(pick=lambda *_: order, header=True)
+                told = f"{path}: the first line ({', '.join(first)}) was read as a header."
+                return file, [told, *moved(file, ("id", "label", "split")[: len(order)])]
+    if file is None:
+        raise unclear or AssertionError
+    return file, []
 
 
 def _kinds(

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cpgnn.io.by_content import LEAST_ROWS
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.tables import TableFile
-
-LEAST_ROWS = 4
-"""With fewer rows, repeats and the lack of them are no evidence."""
 
 
 def moved(file: TableFile, roles: Sequence[str]) -> list[str]:
@@ -31,7 +29,9 @@ def weight_first(file: TableFile, columns: Columns) -> bool:
     The first holds numbers, no id of the second, and the third is no weight: text that shares ids
     with the second, or whole numbers where the first has fractions.
     """
-    if file.table.num_columns != 3 or file.order != (0, 1, 2) or columns.names:
+    if file.table.num_columns != 3 or file.order != (0, 1, 2):
+        return False
+    if columns.source or columns.target or columns.weight:
         return False
     first, source, target = file.table.columns
     try:
@@ -54,7 +54,7 @@ def weight_first(file: TableFile, columns: Columns) -> bool:
 def label_first(file: TableFile, columns: Columns) -> bool:
     """Whether columns without known names are label, id: the first repeats, the second never."""
     rows = file.table.num_rows
-    if file.order[:2] != (0, 1) or columns.names or rows < LEAST_ROWS:
+    if file.order[:2] != (0, 1) or columns.id or columns.label or rows < LEAST_ROWS:
         return False
     first, second = (pc.count_distinct(file.table.column(i)).as_py() for i in (0, 1))
     return bool(second == rows and 2 * first <= rows)

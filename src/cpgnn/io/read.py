@@ -57,6 +57,8 @@ class LoadedGraph:
     """How many missing cells of the features were filled, by column."""
     times: Times | None = None
     """When nodes and edges came, where `split_time` names a column."""
+    guessed: dict[str, str] = field(default_factory=dict)
+    """Columns of the edges that were found by what they hold, for reading later files."""
 
 
 def read_graph(
@@ -110,7 +112,8 @@ def read_graph(
         labels sit on one. A kind may have no features; only the one with labels is predicted.
         `split_time` in edges or labels: when each came. And `decimal`, "." or ",", where numbers
         could be read in two ways; `header`, whether the tables have one (detected from the first
-        lines by default, by the rule in `cpgnn.io.headers`).
+        lines by default, by the rule in `cpgnn.io.headers`); `encoding` of text that is neither
+        UTF-8 nor UTF-16 (Windows-1252 by default).
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
@@ -126,9 +129,9 @@ def read_graph(
         columns["header"] = True
     chosen = Columns(**columns)
     unlabelled = None if unlabelled is None else str(unlabelled)
-    parts = _read_files(edges, labels, features, unlabelled, impute, one_hot, like, chosen)
-    given, feature_rows, ids = parts.edges, parts.features, parts.ids
     before = pa.array([] if known is None else known.astype(str), pa.string())
+    parts = _read_files(edges, labels, features, unlabelled, impute, one_hot, like, chosen, before)
+    given, feature_rows, ids = parts.edges, parts.features, parts.ids
     notices = [*given.notices, *_doubtful_first_row(parts, chosen)]
     notices += _compared(parts, before, strict_ids)
     _check_names(parts)
@@ -139,7 +142,8 @@ def read_graph(
     if feature_rows is not None:
         became = feature_rows.columns
         bare = exempt if kinds is None else exempt | ~kinds.has_features
-        X, mixed, told = spread(feature_rows, parts.at_features, bare, impute, parts.place_of)
+        at, adds = parts.at_features, known is not None
+        X, mixed, told = spread(feature_rows, at, bare, impute, parts.place_of, lenient=adds)
         notices += told
         described = np.isin(np.arange(len(ids)), parts.at_features)
     graph, split = _assemble(parts, X, None if became is None else became.matrix_names)
@@ -162,6 +166,7 @@ def read_graph(
         described,
         {} if feature_rows is None else feature_rows.gaps,
         _times(parts, chosen.split_time),
+        given.guessed,
     )
 
 
@@ -177,13 +182,15 @@ def _read_files(
     one_hot: bool,
     like: FeatureColumns | None,
     columns: Columns,
+    before: pa.Array,
 ) -> Parts:
-    problems, label_rows = Problems(), None
+    problems, label_rows, nodes = Problems(), None, None
     with problems.noted():
         given, feature_rows = _read_edges(locate(edges), unlabelled, impute, one_hot, like, columns)
+        nodes = pa.concat_arrays([given.ids, before.cast(given.ids.type)])
     with problems.noted():
         if labels is not None:
-            label_rows = read_labels(locate(labels), unlabelled, columns)
+            label_rows = read_labels(locate(labels), unlabelled, columns, nodes)
     one = isinstance(features, str | os.PathLike)
     paths = [locate(path) for path in ([features] if one else features or ())]
     is_npz = [os.fspath(path).lower().endswith(".npz") for path in paths]
@@ -200,6 +207,7 @@ def _read_files(
                 columns=columns.for_one_of(len(paths)),
                 labelled=None if label_rows is None else label_rows.labelled,
                 partly=len(paths) > 1,
+                nodes=nodes,
             )
             read.append(part)
     problems.stop()

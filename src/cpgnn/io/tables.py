@@ -151,6 +151,7 @@ def read_table(
     text: TextColumns | None = None,
     pick: Pick | None = None,
     names: Collection[str] = (),
+    encoding: str | None = None,
 ) -> TableFile:
     """Read a table; columns `ids` (by position) become strings exactly as written.
 
@@ -160,7 +161,8 @@ def read_table(
     With `numbers` each other column becomes float64 (null where a cell is missing) if all its
     cells are numbers or missing, and stays text otherwise; without, all columns are text.
     `text` names other columns that are text even so. Delimiter and header are found from the first
-    lines (see `headers` for the rule); `header` decides it. `path` is Parquet if it ends so or
+    lines (see `headers` for the rule); `header` decides it. `encoding` is that of text that is
+    not UTF-8 or UTF-16, else Windows-1252. `path` is Parquet if it ends so or
     begins with Parquet's mark; or a workbook, or an `Address`.
     """
     path = locate(path)
@@ -174,7 +176,7 @@ def read_table(
     try:
         return _read_text(path, wanted)
     except NotUTF8Error:
-        encoding = western(path)
+        encoding = encoding or western(path)
         if encoding is None:
             raise
         return _read_text(path, wanted, encoding)
