@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cpgnn.errors import InputError
@@ -136,29 +139,54 @@ def test_missing_tables_are_named(spark, tmp_path):
 
 def damaged(path, kind):
     """A Parquet file whose bytes are no longer all there, or no longer its own."""
-    pd.DataFrame({"source": range(5000), "target": range(1, 5001)}).to_parquet(path, index=False)
+    table = {"source": range(5000), "target": range(1, 5001)}
+    if kind == "dictionary":  # three values in two bits: the fourth number names none
+        table["weight"] = np.arange(5000) % 3 + 1.0
+    pd.DataFrame(table).to_parquet(path, index=False, compression=None)
     whole = path.read_bytes()
     middle = len(whole) // 2
+    end = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
     path.write_bytes(
         {
             "empty": b"",
             "text": b"source,target\n1,2\n",
             "cut": whole[:middle],
             "footer": whole[:-60] + b"\xff" * 40 + whole[-20:],
+            "dictionary": whole[: end - 400] + b"\xff" * 200 + whole[end - 200 :],
             "pages": whole[:100] + b"\xff" * (middle - 100) + whole[middle:],
         }[kind]
     )
 
 
-@pytest.mark.parametrize("kind", ["empty", "text", "cut", "footer", "pages"])
+@pytest.mark.parametrize("kind", ["empty", "text", "cut", "footer", "dictionary", "pages"])
 def test_damaged_files_are_named_in_a_sentence(spark, tmp_path, kind):
     path = tmp_path / "edges.parquet"
     damaged(path, kind)
     with pytest.raises(
-        InputError, match=r"edges.parquet: The \w+ must be .*Parquet( file)?\. Got"
+        InputError, match=r"edges.parquet: The \w+ must be .*Parquet( files?)?\. Got"
     ) as found:
         check_tables(Given.read(spark, str(path)))
     assert len(str(found.value)) < 300
+
+
+def test_files_of_a_table_that_do_not_go_together_are_named(spark, tmp_path):
+    folder = tmp_path / "edges"
+    folder.mkdir()
+    pd.DataFrame({"source": ["a"], "target": ["b"]}).to_parquet(folder / "a.parquet", index=False)
+    pd.DataFrame({"source": [1], "target": [2]}).to_parquet(folder / "b.parquet", index=False)
+    with pytest.raises(InputError, match=r"\w\.parquet: The file must have column 'source' as"):
+        check_tables(Given.read(spark, str(folder)))
+
+
+def test_columns_that_spark_cannot_read_are_named(spark, tmp_path):
+    path = tmp_path / "edges.parquet"
+    for table, said in (
+        (pa.table({"source": ["a"], "SOURCE": ["b"]}), "already exists"),
+        (pa.table({"u": ["a"], "v": ["b"], "w": pa.array([1], pa.time64("ns"))}), "TIME"),
+    ):
+        pq.write_table(table, path)
+        with pytest.raises(InputError, match=rf"edges.parquet: The columns must have .*{said}"):
+            Given.read(spark, str(path))
 
 
 def test_output_is_new_and_whole(spark, tmp_path):

@@ -29,6 +29,17 @@ _UNREADABLE = re.compile(
 )
 _MISSING = re.compile(r"PATH_NOT_FOUND.*?: (\S+?)\.?\s", re.DOTALL)
 _NOT_PARQUET = re.compile(r"(\S+) is not a Parquet file")
+_OTHER_TYPE = re.compile(
+    r"PARQUET_COLUMN_DATA_TYPE_MISMATCH.*?file (\S+?)\.\s"
+    r".*?column \[(\S+)\].*?type (\S+), .*?type (\S+)\."
+)
+_BAD_PAGES = re.compile(r"(?:Error|Exception)\b.*\n\s+at org\.apache\.(?:parquet|\S+\.parquet)\.")
+"""Bytes that decompress to something else end in any of Java's errors, in the reader of Parquet."""
+_COLUMNS = re.compile(
+    r"\[(?:COLUMN_ALREADY_EXISTS|UNSUPPORTED_TIME_TYPE|PARQUET_TYPE_ILLEGAL)\] (.*?)\.\s"
+)
+_TASK = re.compile(r".*?Lost task [^\n]*?\(\S+ executor \S+\): ", re.DOTALL)
+_CLASS = re.compile(r"^(?:[a-z]\w*\.)+([A-Z]\w*)")
 
 
 @contextmanager
@@ -49,16 +60,26 @@ def _translated(error: Exception, table: str | None) -> CPGNNError:
         return BeliefOverflowError(OVERFLOW)
     if found := _MISSING.search(text):
         return wrong(table or found[1], "The table", "exist", "nothing there", "Check the name.")
+    if found := _OTHER_TYPE.search(text):
+        path, column, wanted, got = found.groups()
+        must = f"have column {column!r} as the other files of its table do, {wanted}"
+        return wrong(path, "The file", must, got, "Write it again with that type.")
     if found := _NOT_PARQUET.search(text) or _UNREADABLE.search(text):
         hint = "Write or copy it again."
         return wrong(found[1], "The file", "be a complete Parquet file", "one that is not", hint)
     if "UNABLE_TO_INFER_SCHEMA" in text:
         return wrong(table or "The tables", "The table", "be Parquet", "no file that is")
+    if _BAD_PAGES.search(text):
+        got, hint = "a file whose bytes were changed", "Write or copy it again."
+        return wrong(table or "The tables", "The files", "be complete Parquet files", got, hint)
+    if found := _COLUMNS.search(text):
+        must, hint = "have names and types that Spark reads", f"Spark says: {found[1]}."
+        return wrong(table or "The tables", "The columns", must, "others", hint)
     # Of an error in a worker's Python, the last line of its traceback says what it was.
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     said = next((line[2:] for line in lines if line.startswith(": ")), lines[0])
     if "Python worker" in text or "PythonException" in text:
         raised = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Warning): ", line)]
         said = raised[-1] if raised else said
-    said = first_line(CPGNNError(said))
+    said = first_line(CPGNNError(_CLASS.sub(r"\1", _TASK.sub("", said))))
     return CPGNNError(f"Spark stopped: {said}. Set spark.log.level=ERROR to see its log.")

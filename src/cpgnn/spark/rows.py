@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 
 from cpgnn.engine.text import count
 from cpgnn.io.files import wrong
+from cpgnn.spark.errors import spark_errors
 
 BLANK, BROKEN, PADDED = r"(?U)^\s*$", r"[\r\n]", r"(?U)^\s|\s$"
 
@@ -50,7 +51,8 @@ def check_rows(
     counts.append(F.sum(draw).alias("content"))
     if loop is not None:
         counts.append(F.count_if(loop).alias("loops"))
-    found = table.agg(F.count(F.lit(1)).alias("rows"), *counts).first()
+    with spark_errors(name):
+        found = table.agg(F.count(F.lit(1)).alias("rows"), *counts).first()
     assert found is not None
     for i, rule in enumerate(rules):
         if found[f"rule{i}"]:
