@@ -30,7 +30,7 @@ from cpgnn import (
     preset,
     train,
 )
-from cpgnn.training import initial_source
+from cpgnn.engine.initial import initial_source
 from measuring import RESULTS
 
 LABELS, SEEDS, SIZES = (2, 5, 10), 10, (600,) * 5

@@ -26,7 +26,7 @@ LAYERS = (
     "cpgnn.blend.second_stage",
     "cpgnn.model cpgnn.synthetic.generate cpgnn.engine.distant cpgnn.blend",
     "cpgnn.synthetic.typed",
-    "cpgnn.synthetic",
+    "cpgnn.synthetic cpgnn.engine.initial",
     "cpgnn.training",
     "cpgnn.selection cpgnn.evaluation cpgnn.engine.saving_blend",
     "cpgnn.engine.saving cpgnn.report.grids",

@@ -17,12 +17,12 @@ from torch_geometric.utils import add_self_loops, k_hop_subgraph, to_dense_adj, 
 import cpgnn
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import centering_penalty, initial_H_bar
+from cpgnn.engine.initial import estimated_compatibility
 from cpgnn.errors import InputError
 from cpgnn.model import Architecture
 from cpgnn.pyg import CPGNN, CPGNNConv
 from cpgnn.settings import preset
 from cpgnn.splits import Split
-from cpgnn.training import estimated_compatibility
 from toys import planted, toy
 
 CASES = [

@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy
 from cpgnn.compatibility import initial_H_bar, sinkhorn_knopp
 from cpgnn.engine import views
 from cpgnn.engine.distant import estimate_from_few
+from cpgnn.engine.initial import estimated_compatibility, initial_source
 from cpgnn.engine.loop import Epoch, Patience
 from cpgnn.engine.scores import accuracy
 from cpgnn.engine.target import Target
@@ -23,7 +24,7 @@ from cpgnn.model import CPGNN, Architecture
 from cpgnn.priors import MLPPrior
 from cpgnn.settings import ABLATIONS, Settings, preset
 from cpgnn.splits import Split, stratified_split
-from cpgnn.training import estimated_compatibility, initial_source, train
+from cpgnn.training import train
 from toys import Toy, array, planted, softmax, toy
 
 NOBODY = np.empty(0, dtype=np.int64)

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from cpgnn.compatibility import (
-    centering_penalty,
-    enhanced_belief,
-    estimate_compatibility,
-    initial_H_bar,
-)
+from cpgnn.compatibility import centering_penalty
 from cpgnn.engine.adam import Adam
-from cpgnn.engine.distant import estimate_from_few, spectral_radius
+from cpgnn.engine.distant import spectral_radius
+from cpgnn.engine.initial import initial_source, initialise
 from cpgnn.engine.loop import (
     Best,
     Choice,
     DivergedError,
     Epoch,
-    InitialSource,
     Observer,
     Patience,
     Training,
     check_trainable,
     descend,
-    evaluated,
     seeded,
 )
 from cpgnn.engine.scores import Score, validation_score
@@ -91,7 +86,68 @@ def train(
     target = Target.of(model.view(graph), split, settings.class_weight)
     score = validation_score(settings.select_by, settings.positive)
     _check_score(score, target, settings.select_by)
+    check_trainable(model)
+    # One Adam for both phases. H̄ takes part from the start, with gradients of 0 in phase 1: it
+    # joins phase 2 at the step count of all weights and so moves about three times further in its
+    # first hundred steps than with a count of its own.
+    optimizer = Adam(
+        model.prior.parameters(),
+        [model.H_bar],
+        lr=settings.learning_rate,
+        eps=settings.adam_epsilon,
+    )
     record, best = Training(), Best()
+    train_on = partial(
+        descend,
+        model,
+        target=target,
+        optimizer=optimizer,
+        observe=_observer(record, model, observe),
+    )
+    propagates = model.num_layers > 0
+    with threads_for(graph), seeded(seed):
+        if settings.pretrain_epochs and any(p.requires_grad for p in model.prior.parameters()):
+            train_on(
+                model.prior_logits,
+                _loss(model, target, optimizer, settings, phase=1),
+                best=best,
+                epochs=settings.pretrain_epochs + (0 if propagates else settings.epochs),
+                choice=Choice(score, later_wins=True, also=optimizer.state),
+            )
+        if propagates:
+            with_features = graph.features is not None
+            restarts = {"best": True, "best with features": with_features, "never": False}
+            if best.epoch is not None and restarts[settings.restart]:
+                best.restore()
+            record.initial_from = initial_source(graph, split, settings)
+            record.initial_compatibility = initialise(model, graph, split, settings, seed)
+            compared = settings.epochs > 0 and target.has_validation
+            best = best if compared else Best()
+            patience = settings.patience if compared else None
+            try:
+                train_on(
+                    model,
+                    _loss(model, target, optimizer, settings, phase=2),
+                    best=best,
+                    phase=2,
+                    epochs=settings.epochs,
+                    choice=Choice(
+                        score,
+                        first_competes=settings.epochs == 0,
+                        stop=None if patience is None else Patience(patience),
+                    ),
+                )
+            except DivergedError as error:
+                raise _overflow(model, target, error.epoch) from None
+    best.restore()
+    model.eval()
+    record.kept = best.epoch
+    record.num_layers = 0 if best.epoch and best.epoch.phase == 1 else model.num_layers
+    return record
+
+
+def _observer(record: Training, model: CPGNN, observe: Observer | None) -> Observer:
+    """Records every epoch, and some H̄; tells whoever observes."""
 
     def seen(epoch: Epoch) -> None:
         record.epochs.append(epoch)
@@ -100,41 +156,7 @@ def train(
         if observe is not None:
             observe(epoch)
 
-    # One Adam for both phases. H̄ takes part from the start, with gradients of 0 in phase 1: it
-    # joins phase 2 at the step count of all weights and so moves about three times further in its
-    # first hundred steps than with a count of its own.
-    check_trainable(model)
-    optimizer = Adam(
-        model.prior.parameters(),
-        [model.H_bar],
-        lr=settings.learning_rate,
-        eps=settings.adam_epsilon,
-    )
-    with threads_for(graph), seeded(seed):
-        only_prior = model.num_layers == 0
-        if settings.pretrain_epochs and any(p.requires_grad for p in model.prior.parameters()):
-            descend(
-                model,
-                model.prior_logits,
-                _loss(model, target, optimizer, settings, phase=1),
-                target,
-                optimizer,
-                best,
-                epochs=settings.pretrain_epochs + (settings.epochs if only_prior else 0),
-                choice=Choice(score, later_wins=True, also=optimizer.state),
-                observe=seen,
-            )
-        if not only_prior:
-            if best.epoch is not None and _restarts(settings, graph):
-                best.restore()
-            record.initial_from = initial_source(graph, split, settings)
-            record.initial_compatibility = _initialise(model, graph, split, settings, seed)
-            best = _end_to_end(model, target, optimizer, best, settings, score, seen)
-    best.restore()
-    model.eval()
-    record.kept = best.epoch
-    record.num_layers = 0 if best.epoch and best.epoch.phase == 1 else model.num_layers
-    return record
+    return seen
 
 
 def _loss(
@@ -160,100 +182,6 @@ def _check_score(score: Score, target: Target, name: str) -> None:
             "none",
             advise("Try another split, or {}.", select_by="accuracy"),
         )
-
-
-def _end_to_end(
-    model: CPGNN,
-    target: Target,
-    optimizer: Adam,
-    best: Best,
-    settings: Settings,
-    score: Score,
-    observe: Observer,
-) -> Best:
-    """Phase 2. It must be strictly better than phase 1 to win, unless it is not to be compared."""
-    stop = None if settings.patience is None else Patience(settings.patience)
-    if settings.epochs == 0 or not target.has_validation:
-        best, stop = Best(), None
-    try:
-        descend(
-            model,
-            model,
-            _loss(model, target, optimizer, settings, phase=2),
-            target,
-            optimizer,
-            best,
-            phase=2,
-            epochs=settings.epochs,
-            choice=Choice(score, first_competes=settings.epochs == 0, stop=stop),
-            observe=observe,
-        )
-    except DivergedError as error:
-        raise _overflow(model, target, error.epoch) from None
-    return best
-
-
-def _restarts(settings: Settings, graph: Graph) -> bool:
-    if settings.restart == "best with features":
-        return graph.features is not None
-    return settings.restart == "best"
-
-
-def initial_source(graph: Graph, split: Split, settings: Settings) -> InitialSource:
-    """Where H̄₀ comes from: chosen by the number of labels, never by their look.
-
-    By default H comes from paths between labels where there are no features, so that the prior
-    knows nothing of unlabelled neighbours, and fewer edges join two training nodes than there are
-    pairs of classes: worth up to 13 points where like joins like (docs/doubt.md). The
-    presets of the paper estimate it as the paper does.
-    """
-    if settings.init_H != "estimate":
-        return "random" if settings.init_H == "glorot" else "paths"
-    if settings.preset != "default" or graph.features is not None:
-        return "beliefs"
-    c, known = graph.num_classes, graph.adjacency[split.train][:, split.train]
-    return "paths" if known.nnz / 2 < c * (c + 1) / 2 else "beliefs"
-
-
-def _initialise(
-    model: CPGNN, graph: Graph, split: Split, settings: Settings, seed: int
-) -> np.ndarray | None:
-    """Sets H̄ to its start unless it was given; returns the estimate Ĥ it started from."""
-    if model.given_H:
-        return None
-    if settings.init_H == "glorot":
-        bound = (6 / (2 * model.num_classes)) ** 0.5
-        generator = torch.Generator().manual_seed(seed)
-        H_bar = torch.empty(model.num_classes, model.num_classes)
-        H_bar.uniform_(-bound, bound, generator=generator)
-        estimate = None
-    else:
-        estimate = estimated_compatibility(model, graph, split, settings)
-        H_bar = torch.from_numpy(initial_H_bar(estimate))
-    with torch.no_grad():
-        model.H_bar.copy_(H_bar)
-    return estimate
-
-
-def estimated_compatibility(
-    model: CPGNN, graph: Graph, split: Split, settings: Settings
-) -> np.ndarray:
-    """Ĥ from the training labels and the prior's beliefs about their neighbours; from paths between
-    labels where `initial_source` says so."""
-    if initial_source(graph, split, settings) == "paths":
-        return estimate_from_few(
-            graph.adjacency, graph.labels, split.train, num_classes=graph.num_classes
-        )
-    field = model.view(graph).of(split.train).wider
-    nodes = np.arange(graph.num_nodes) if field.nodes is None else field.nodes
-    logits = evaluated(model, model.prior_logits, field)
-    B_p = torch.softmax(logits, dim=1).double().cpu().numpy()
-    y = np.zeros(len(nodes), dtype=np.int64)
-    inside = np.searchsorted(nodes, split.train)
-    y[inside] = graph.labels[split.train]
-    A = graph.adjacency[split.train][:, nodes].astype(np.float64)
-    B_tilde = enhanced_belief(B_p, y, inside)
-    return estimate_compatibility(A, B_tilde, y[inside], weighting=settings.weighting)
 
 
 def _overflow(model: CPGNN, target: Target, epoch: Epoch) -> BeliefOverflowError:

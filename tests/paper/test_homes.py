@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cpgnn import compatibility, model, training
+from cpgnn.engine import initial
 from cpgnn.model import Architecture
 from cpgnn.settings import Settings
 from cpgnn.splits import stratified_split
@@ -69,8 +70,8 @@ def trained() -> np.ndarray:
         (training, "centering_penalty", lambda of: lambda H: of(H) + H.square().sum()),
         (training, "cross_entropy", lambda of: lambda *given: 2 * of(*given)),
         (training, "overall_loss", lambda of: lambda *given: of(*given) ** 2),
-        (training, "estimate_compatibility", lambda of: lambda *a, **b: of(*a, **b).T[::-1]),
-        (training, "initial_H_bar", lambda of: lambda H: 2 * of(H)),
+        (initial, "estimate_compatibility", lambda of: lambda *a, **b: of(*a, **b).T[::-1]),
+        (initial, "initial_H_bar", lambda of: lambda H: 2 * of(H)),
         (compatibility, "sinkhorn_knopp", lambda of: lambda M: of(M + 0.1)),
     ],
 )

@@ -13,6 +13,7 @@ from scipy.special import softmax
 
 from cpgnn.blend.blend import Blend, Said
 from cpgnn.compatibility import enhanced_belief, estimate_compatibility
+from cpgnn.engine.initial import estimated_compatibility
 from cpgnn.engine.loop import Begin, Training, expect
 from cpgnn.errors import BeliefOverflowError, must_be
 from cpgnn.graph import Graph
@@ -23,7 +24,7 @@ from cpgnn.selection.blending import Tried, fit_blend
 from cpgnn.selection.self_training import MAX_NODES, self_trained
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
-from cpgnn.training import estimated_compatibility, train
+from cpgnn.training import train
 
 BLENDED = ("auto", "trees", "smoothed")
 """Priors, by name, that a blend is made of."""
