@@ -159,6 +159,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=10 * BATCH)
     parser.add_argument("--only", choices=NAMES)
     parser.add_argument("--batch", type=int)
+    parser.add_argument("--first", type=int, default=0, help="begin with this batch")
     parser.add_argument("--results", type=Path)
     given = parser.parse_args()
     if given.batch is not None and given.results:
@@ -178,6 +179,7 @@ def main() -> None:
         lines = map(json.loads, results.read_text().splitlines())
         done = {(line["reader"], line["batch"]) for line in lines}
     for number in range(-(-given.inputs // (BATCH * len(names)))):
+        number += given.first
         for name in names:
             if (name, number) not in done:
                 result = outcome(name, number)

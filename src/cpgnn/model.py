@@ -20,6 +20,8 @@ from cpgnn.propagation import prior_belief, propagate
 
 PriorKind = Literal["mlp", "cheby", "link"]
 NORMALIZATIONS = get_args(Matrix)
+MOST_LAYERS = 1_000
+"""More would keep the processor busy for ever."""
 
 
 class CPGNN(nn.Module):
@@ -106,7 +108,7 @@ class Architecture:
 
     def __post_init__(self) -> None:
         check_choice("prior", self.prior, get_args(PriorKind))
-        check_count("num_layers", self.num_layers, least=0)
+        check_count("num_layers", self.num_layers, least=0, most=MOST_LAYERS)
         check_count("hidden", self.hidden, least=1)
         check_count("order", self.order, least=0)
         check_share("dropout", self.dropout)

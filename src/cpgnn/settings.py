@@ -9,6 +9,8 @@ from cpgnn.compatibility import Weighting
 from cpgnn.engine.scaling import Scaling
 from cpgnn.errors import changed, check_choice, check_count, check_numbers
 
+MOST_EPOCHS = 10**9
+"""Years of training; a larger number is a slip."""
 SelectBy = Literal["accuracy", "macro_f1", "average_precision"]
 
 
@@ -52,8 +54,8 @@ class Settings:
     """"balanced" gives every class the same weight in the loss."""
 
     def __post_init__(self) -> None:
-        check_count("pretrain_epochs", self.pretrain_epochs, least=0)
-        check_count("epochs", self.epochs, least=0)
+        check_count("pretrain_epochs", self.pretrain_epochs, least=0, most=MOST_EPOCHS)
+        check_count("epochs", self.epochs, least=0, most=MOST_EPOCHS)
         if self.patience is not None:
             check_count("patience", self.patience, least=1)
         check_numbers(self, 0, "prior_weight_decay", "centering_weight")

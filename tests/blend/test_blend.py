@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 from cpgnn import CPGNNClassifier, Graph, explain
 from cpgnn.blend.blend import Blend
-from cpgnn.errors import InputError
+from cpgnn.errors import BeliefOverflowError, InputError
 from cpgnn.priors.saved_estimator import load_estimator
 from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 
@@ -249,6 +249,12 @@ DAMAGES = {
     "a label beyond the classes": lambda c, t: _other(
         t, "blend.labels", np.full_like(t["blend.labels"], 3)
     ),
+    "held out twice": lambda c, t: _other(
+        t, "honest.nodes", np.repeat(t["honest.nodes"][:1], len(t["honest.nodes"]))
+    ),
+    "held out without a label": lambda c, t: (
+        _other(t, "split.val", t["split.val"][:0]) or _other(t, "split.train", t["split.train"][1:])
+    ),
     "labels too few": lambda c, t: _other(t, "blend.labels", t["blend.labels"][:-1]),
     "NaN": lambda c, t: _other(t, "blend.w_0", np.full_like(t["blend.w_0"], np.nan)),
     "names twice": lambda c, t: _other(
@@ -278,6 +284,25 @@ def test_a_damaged_folder_is_refused(damage, folder, tmp_path):
     save_file(tensors, tmp_path / "weights.safetensors")
     with pytest.raises(InputError):
         CPGNNClassifier.load(tmp_path)
+
+
+def test_labels_of_another_fit_are_refused(folder, tmp_path):
+    tensors = load_file(folder / "weights.safetensors")
+    labels = tensors["blend.labels"]
+    _other(tensors, "blend.labels", np.where(labels < 0, -1, (labels + 1) % 3))
+    shutil.copy(folder / "model.json", tmp_path)
+    save_file(tensors, tmp_path / "weights.safetensors")
+    with pytest.raises(InputError, match=r"'blend\.labels' are not those of the graph"):
+        CPGNNClassifier.load(tmp_path, example())
+
+
+def test_beliefs_that_are_no_numbers_are_not_told(fitted):
+    """Numbers that are finite one by one, as in a file, and too large together."""
+    stage = fitted.model_.stage
+    stages = (*fitted.model_.stages[:-1], replace(stage, w=stage.w + 1e308, b=stage.b + 1e308))
+    model = replace(fitted.model_, stages=stages)
+    with pytest.raises(BeliefOverflowError, match="Beliefs of 180 nodes must be finite"):
+        model.said(model.inputs(fitted.scaler_(fitted.graph_)))
 
 
 def test_trials_say_what_was_tried(fitted):

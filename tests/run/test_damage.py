@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from cpgnn import load_run
 from cpgnn.errors import InputError
@@ -54,6 +55,23 @@ def swap_labels(folder):
     names = next(name for name in arrays if name.startswith("class_names"))
     arrays[names] = arrays[names][::-1]
     np.savez(folder / GRAPH, **arrays)
+
+
+def swap_columns(folder):
+    """Columns of later files would be taken for each other."""
+    names = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["features"]["names"]
+    edit(CONFIG, "features.names", names[::-1])(folder)
+
+
+def tensors(**changes):
+    """Other numbers in the weights, of the same shapes."""
+
+    def change(folder):
+        arrays = {"class_shares": np.full(2, 0.5), **load_file(folder / WEIGHTS)}
+        changed = {name: np.ascontiguousarray(to(arrays[name])) for name, to in changes.items()}
+        save_file(arrays | changed, folder / WEIGHTS)
+
+    return change
 
 
 def forget_labels(folder):
@@ -138,6 +156,34 @@ DAMAGES = {
     "classes swapped in the graph": ("graph", swap_labels),
     "other classes": ("graph", edit(MODEL, "class_names", ["good", "bad"])),
     "a class is null": ("model.json", edit(MODEL, "class_names", [None, "fraud"])),
+    "other settings": (CONFIG, edit(CONFIG, "settings.epochs", 7)),
+    "another architecture": (CONFIG, edit(CONFIG, "architecture.hidden", 7)),
+    "features in another order": (CONFIG, swap_columns),
+    "other layers": (METRICS, edit(METRICS, "num_layers", 7)),
+    "other guesses": (METRICS, edit(METRICS, "self_trained", 7)),
+    "another epoch kept": (METRICS, edit(METRICS, "kept_epoch.epoch", 7)),
+    "another temperature": (METRICS, edit(METRICS, "calibration.temperature", 7.0)),
+    "another share": (METRICS, edit(METRICS, "edge_frequency.share.0.0", 0.125)),
+    "another model.json": (METRICS, edit(MODEL, "temperature", 7.0)),
+    "weights of another run": (METRICS, tensors(edge_frequency=lambda x: x[::-1])),
+    "a share above 1": (WEIGHTS, tensors(edge_frequency=lambda x: 7 * x)),
+    "an end of an interval without end": (
+        WEIGHTS,
+        tensors(**{"edge_frequency.high": lambda x: x + np.inf}),
+    ),
+    "edges below 0": (WEIGHTS, tensors(**{"edge_frequency.edges": lambda x: x - 1e9})),
+    "class shares below 0": (WEIGHTS, tensors(class_shares=lambda x: -x)),
+    "class shares of nobody": (WEIGHTS, tensors(class_shares=lambda x: 0 * x)),
+    "calibrated on one node": (
+        WEIGHTS,
+        tensors(calibration=lambda x: np.zeros(9, np.int64)),
+    ),
+    "calibrated on test nodes": (
+        WEIGHTS,
+        lambda folder: tensors(calibration=lambda x: load_file(folder / WEIGHTS)["split.test"])(
+            folder
+        ),
+    ),
     "labels gone": (GRAPH, forget_labels),
     "no model": ("model", lambda folder: shutil.rmtree(folder / "model")),
 }

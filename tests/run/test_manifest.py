@@ -57,7 +57,7 @@ def test_says_what_is_changed_missing_and_unknown(run):
     [
         ("metrics.json", '"n": ', '"n": 1'),
         ("config.json", '"refit": false', '"refit":  false'),
-        ("model/model.json", '"self_trained": 0', '"self_trained": 1'),
+        ("model/model.json", '"cpgnn_version": "', '"cpgnn_version": "9'),
     ],
 )
 def test_a_changed_file_is_refused_by_name(run, name, old, new):

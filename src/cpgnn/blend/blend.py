@@ -19,6 +19,8 @@ from scipy.special import softmax
 
 from cpgnn.blend.second_stage import Stage, heard
 from cpgnn.engine.formatting import relation_name
+from cpgnn.engine.text import count
+from cpgnn.errors import BeliefOverflowError
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.priors.members import Heard, Prior, TogetherPrior
@@ -63,6 +65,7 @@ class Blend:
         weighed = with_columns_of_others(self.edge_weights(scaled))
         return Inputs(weighed, self.basis, known, n, labels)
 
+    @np.errstate(over="ignore", invalid="ignore")  # told below
     def said(self, x: Inputs) -> Said:
         """Everything the blend says about a graph."""
         logs = [x.uniform_elsewhere(prior.log_beliefs(x)) for prior in self.priors]
@@ -74,6 +77,11 @@ class Blend:
             B = softmax(logits, axis=1)
             B[known] = one_hot
             logits = stage(logs, [heard(p, B) for p in P])
+        if lost := int((~np.isfinite(logits)).any(axis=1).sum()):
+            raise BeliefOverflowError(
+                f"Beliefs of {count(lost, 'node')} must be finite. Got infinite ones. "
+                "Look for very large numbers in the features, or fit again."
+            )
         return Said(self, x, tuple(logs), B, logits)
 
     @property

@@ -25,7 +25,8 @@ def fit(
         typer.Option(help="How to judge a node before its neighbours; 'auto' blends several."),
     ] = "auto",
     layers: Annotated[
-        int | None, typer.Option(min=1, help="Layers of propagation; chosen for you by default.")
+        int | None,
+        typer.Option(min=1, max=1_000, help="Layers of propagation; chosen for you by default."),
     ] = None,
     preset: opt.Preset = "default",
     epochs: opt.Epochs = None,

@@ -82,7 +82,8 @@ Encoding = Annotated[
     str | None, typer.Option(help="Encoding of tables that are not UTF-8, such as cp1250.")
 ]
 MergeRare = Annotated[
-    int | None, typer.Option(min=2, help="Merge classes with fewer labels than this into 'other'.")
+    int | None,
+    typer.Option(min=2, max=10**9, help="Merge classes with fewer labels than this into 'other'."),
 ]
 SpreadsheetSafe = Annotated[
     bool,
@@ -159,7 +160,8 @@ Preset = Annotated[
     Literal["default", "paper", "authors"], typer.Option(help="Training settings to start from.")
 ]
 Epochs = Annotated[
-    int | None, typer.Option(min=1, help="Epochs in total; a fifth of them are pretraining.")
+    int | None,
+    typer.Option(min=1, max=10**9, help="Epochs in total; a fifth of them are pretraining."),
 ]
 Positive = Annotated[
     str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -32,7 +33,7 @@ from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder
-from cpgnn.model import CPGNN, Architecture
+from cpgnn.model import CPGNN, MOST_LAYERS, Architecture
 from cpgnn.selection.fitting import Honest
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
@@ -43,10 +44,10 @@ if TYPE_CHECKING:
 FORMATS = PAPER, BLEND = 2, 3
 """Raised when what is written changes: 2 added the temperature and the intervals, 3 blends."""
 MODEL_FILES = CONFIG, WEIGHTS = "model.json", "weights.safetensors"
-MOST_LAYERS = 1_000
-"""A file that asks for more would keep the processor busy for ever."""
 PARTS = ("train", "val", "test")
 FREQUENCIES = ("edge_frequency", *(f"edge_frequency.{x}" for x in ("low", "high", "edges")))
+SHARES = (*FREQUENCIES[:3], "class_shares")
+"""Between 0 and 1."""
 Name = str | Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | bool
 
 
@@ -246,6 +247,11 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         classifier.graph_ = _own_graph(folder, record, graph)
         if record.blend and not graph.node_ids.astype(str).equals(classifier.node_ids_.astype(str)):
             raise damaged(folder / WEIGHTS, "'blend.node_ids' are not those of the graph")
+        if record.blend:
+            train, known = classifier.split_.train, classifier.graph_.labels
+            ours, theirs = arrays["blend.labels"][train], known[train]
+            if ((ours != theirs) & (theirs >= 0)).any():
+                raise damaged(folder / WEIGHTS, "'blend.labels' are not those of the graph")
     return classifier
 
 
@@ -302,8 +308,16 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
             got = tuple(tensor.shape)
             raise damaged(path, f"{name!r} has the shape {got}; {CONFIG} asks for {size}")
         kinds = (torch.float32, torch.float64)  # a model may have been trained in either
-        if tensor.dtype not in kinds or not (name in FREQUENCIES or tensor.isfinite().all()):
+        known_apart = tensor[~tensor.isnan()] if name in FREQUENCIES else tensor
+        if tensor.dtype not in kinds or not known_apart.isfinite().all():
             raise damaged(path, f"{name!r} does not hold finite numbers")
+        most = 1.0 if name in SHARES else math.inf
+        if name in (*FREQUENCIES, *SHARES) and not known_apart.clamp(0, most).equal(known_apart):
+            raise damaged(
+                path, f"{name!r} holds a number that is no {'share' if most == 1 else 'sum'}"
+            )
+    if "class_shares" in tensors and not math.isclose(tensors["class_shares"].sum(), 1.0):
+        raise damaged(path, "'class_shares' do not add up to 1")
     if record.scaling == "standard" and not (tensors["scaler.std"] > 0).all():
         raise damaged(path, "'scaler.std' holds a number that is not positive")
     for name, (length, least, most) in ranges.items():
@@ -313,6 +327,12 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
             raise damaged(path, f"{name!r} is not a list of whole numbers")
         if ((tensor < least) | (tensor > most)).any():
             raise damaged(path, f"{name!r} has a number outside {least} … {most:,}")
+    judged = torch.cat([tensors["split.train"], tensors["split.val"]])
+    for name in {"calibration", "honest.nodes"} & ranges.keys():
+        if len(set(tensors[name].tolist())) < len(tensors[name]):
+            raise damaged(path, f"{name!r} names a node twice")
+        if not torch.isin(tensors[name], judged).all():
+            raise damaged(path, f"{name!r} names a node that has no label to compare with")
     for name in texts:
         if tensors[name].dtype != torch.uint8 or tensors[name].ndim != 1:
             raise damaged(path, f"{name!r} is not text")

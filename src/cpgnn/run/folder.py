@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 import cpgnn
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.loop import Begin, Epoch
-from cpgnn.engine.records import damaged, json_text, read_record, reason
+from cpgnn.engine.records import damaged, json_text, plain, read_record, reason
 from cpgnn.engine.saving import MODEL_FILES
 from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError, must_be, tidy
@@ -131,6 +132,9 @@ def _opened(folder: Path) -> Run:
     if graph is not None:
         read += [GRAPH, PREDICTIONS] if config.refit else [GRAPH]
     check_unchanged(folder, read)
+    for name, entry, told, own in _told_twice(config, columns, metrics, classifier):
+        if told is not None and plain(told) != plain(own):
+            raise damaged(folder / name, f"{entry}: {folder / MODEL} says something else")
     kept, test, calibration = metrics.kept_epoch, metrics.test, metrics.calibration
     trials = pd.DataFrame([dict(trial) for trial in metrics.trials], columns=TRIAL_COLUMNS)
     if (folder / SECONDS).is_file():
@@ -201,6 +205,25 @@ def _check_fit(
         raise damaged(path, "labelled: the split has other numbers of nodes")
     if any((graph.labels[nodes] < 0).any() for nodes in parts.values()):
         raise damaged(folder / GRAPH, "a node of the split has no label")
+
+
+def _told_twice(
+    config: ConfigRecord,
+    columns: FeatureColumns | None,
+    metrics: MetricsRecord,
+    fitted: CPGNNClassifier,
+) -> Iterator[tuple[str, str, Any, Any]]:
+    """File, entry, and what it and the model say of the same thing; None: not told."""
+    found, calibration = fitted.edge_frequency_interval_, metrics.calibration
+    yield CONFIG, "settings", config.settings, fitted.settings_
+    yield CONFIG, "architecture", config.architecture, fitted.architecture_
+    yield CONFIG, "features", columns and columns.matrix_names, fitted.feature_names_in_
+    yield METRICS, "num_layers", metrics.num_layers, fitted.num_layers_
+    yield METRICS, "self_trained", metrics.self_trained, fitted.self_trained_
+    if not config.refit:  # what is measured is not the model that was kept
+        yield METRICS, "kept_epoch", metrics.kept_epoch, fitted.kept_
+    yield METRICS, "calibration", calibration and calibration.temperature, fitted.temperature_
+    yield METRICS, "edge_frequency", metrics.edge_frequency, found.as_dict()
 
 
 def _written_split(path: Path, graph: Graph) -> Split:
