@@ -9,7 +9,7 @@ from rich.console import Console
 
 from cpgnn.cli import progress
 from cpgnn.cli.progress import Course, Log, clock, counting, progress_bar
-from cpgnn.engine.loop import Epoch, expect
+from cpgnn.engine.loop import Epoch, expect, repeated
 
 EPOCH = Epoch(1, 1, 0.5, 0.9, 0.8)
 
@@ -127,3 +127,28 @@ def test_a_fit_announces_every_piece(cpgnn, files):
     assert lines[-1].endswith("done")
     quiet = cpgnn(*words, "--out", "other", "--prior", "mlp", "--layers", 1, "--fast")
     assert [line for line in quiet.err.splitlines() if not line.startswith("Note")] == []
+
+
+def test_repetitions_take_as_long_as_what_they_repeat(capsys):
+    """A fit of two pieces in ten seconds, then four times the same: a tenth is done."""
+    course, now = timed(Log())
+    expect(course, 2)
+    course("one", 1)(EPOCH)
+    now[0] = 5.0
+    course("two", 1)(EPOCH)
+    now[0] = 10.0
+    again = repeated(course, 4, "cross-validation")
+    expect(again, 2)  # what the repeated fit says of itself is known already
+    again("one", 1)
+    assert course.left == pytest.approx(40)
+    for _ in range(7):
+        now[0] += 5.0
+        again("two", 1)
+    assert course.begun == course.pieces == 10
+    assert capsys.readouterr().err.splitlines()[2:] == [
+        "0:10 3/10 cross-validation, about 0:40 left",
+        "0:20 5/10 cross-validation, about 0:30 left",
+        "0:30 7/10 cross-validation, about 0:20 left",
+        "0:40 9/10 cross-validation, about 0:10 left",
+    ]
+    assert repeated(None, 4, "nobody asks") is None

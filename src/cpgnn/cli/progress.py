@@ -111,13 +111,13 @@ class Log:
     """Plain lines: one when a piece begins, and some within a long one."""
 
     def __init__(self) -> None:
-        self.last, self.piece = -EVERY, 0
+        self.last, self.piece, self.name = -EVERY, 0, ""
 
     def __call__(self, course: Course) -> None:
         new = course.begun != self.piece
-        if not new and course.took - self.last < EVERY:
+        if not (new and course.name != self.name) and course.took - self.last < EVERY:
             return
-        self.last, self.piece = course.took, course.begun
+        self.last, self.piece, self.name = course.took, course.begun, course.name
         inside = "" if new else f" {course.done:,}/{course.epochs:,} {course.state}"
         left = "" if course.left is None else f", about {clock(course.left)} left"
         count = f"{course.begun}/{course.pieces}"

@@ -60,6 +60,14 @@ def expect(begin: Begin | None, pieces: int) -> None:
         more(pieces)
 
 
+def repeated(begin: Begin | None, times: int, name: str) -> Begin | None:
+    """Whom to tell of so many repetitions of all that was begun so far, under one name."""
+    if begin is None:
+        return None
+    expect(begin, times * getattr(begin, "begun", 1))
+    return lambda _, epochs: begin(name, epochs)
+
+
 Rule = Callable[[Epoch, Callable[[], float]], bool]
 """Asked about an epoch, with a way to its validation loss."""
 

@@ -212,7 +212,7 @@ def rank_scores(score: np.ndarray, hit: np.ndarray) -> dict[str, Any]:
     auc = float(np.mean([roc_auc_score(hit, s) for s in score]))
     ap = float(np.mean([average_precision_score(hit, s) for s in score]))
     found = np.cumsum(hit[np.argsort(-score, axis=1, kind="stable")], axis=1).mean(axis=0)
-    at = sorted({k for k in (10, 50, 100, 500, 1000, positives) if 0 < k <= n})
+    at = sorted({k for k in (10, 50, 100, 500, 1000, positives) if 0 < k < n})
     return {
         "roc_auc": Scored(auc, n, *_auc_ends(auc, positives, n - positives)),
         "average_precision": share(ap * positives, positives),

@@ -9,12 +9,13 @@ from sklearn.base import clone
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.doubt.folds import as_chosen
-from cpgnn.engine.loop import Begin, expect
+from cpgnn.engine.loop import Begin, repeated
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.calibration import Calibration
 from cpgnn.evaluation.cross_validation import (
     FEW,
     FEW_POSITIVE,
+    FOLDS,
     CrossValidated,
     affordable,
     cross_validated,
@@ -170,14 +171,15 @@ def _cross_validated(
     seconds *= BUDGETS[budget] if fitted.evidence_ else 1
     shorter = BUDGETS["fast"] / BUDGETS[budget] if fitted.evidence_ or not fitted.epochs else 1.0
     repeats, brief = affordable(seconds, shorter)
+    tell = repeated(begin, repeats * FOLDS, "cross-validation") if repeats else None
 
     def predict(split: Split) -> dict[str, np.ndarray]:
         scaler: FeatureScaler = fitted.scaler_
         # One label a class leaves none to choose by: the model that all of them chose is repeated.
         again = clone(fitted) if len(split.val) else as_chosen(fitted)
         again.set_params(budget="fast" if brief else budget)
-        again.fit(graph, split=split, scaler=scaler)
-        P, (blind, unseen) = again.prediction().probabilities, without_graph(again, split)
+        again.fit(graph, split=split, scaler=scaler, begin=tell)
+        P, (blind, unseen) = again.prediction().probabilities, without_graph(again, split, tell)
         made = {"probabilities": P}
         if blind is not None:
             made["without_graph"] = blind
@@ -187,9 +189,6 @@ def _cross_validated(
                 made["called_without"] = _called(blind, graph, split, wanted, unseen)
         return made
 
-    if begin is not None and repeats:
-        expect(begin, 1)
-        begin("cross-validation", 1)
     return cross_validated(
         graph.labels,
         predict,
