@@ -18,6 +18,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from cpgnn.engine.records import plain
 from cpgnn.errors import InputError
 from cpgnn.evaluation.calibration import reliability
 from cpgnn.evaluation.metrics import Evaluation, Scored, difference, evaluate, share
@@ -58,7 +59,7 @@ def test_wilson_by_the_book():
 def test_no_nodes_no_share():
     scored = share(0, 0)
     assert scored.n == 0
-    assert scored.as_dict() == {"value": None, "n": 0, "low": None, "high": None}
+    assert plain(scored) == {"value": None, "n": 0, "low": None, "high": None}
 
 
 # -- evaluation ----------------------------------------

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from cpgnn import CPGNNClassifier, load_run
+from cpgnn.engine.records import json_text
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.evaluation.thresholds import Goal
 from cpgnn.io import LoadedGraph
@@ -75,7 +76,7 @@ def test_a_run_is_the_same_when_opened(prior, refit, tmp_path):
     run = fit_run(given, classifier, tmp_path / "run", goal=goal, refit=refit)
     again = load_run(tmp_path / "run")
     written = (tmp_path / "run" / "metrics.json").read_text(encoding="utf-8")
-    assert json.dumps(summary(again)) == json.dumps(summary(run)), "NaN is written alike"
+    assert json_text(summary(again)) == json_text(summary(run)), "NaN is written alike"
     assert json.loads(written)["model"] == again.model == run.model
     pd.testing.assert_frame_equal(again.history, run.history)
     pd.testing.assert_frame_equal(again.trials, run.trials, check_dtype=False)

@@ -74,10 +74,6 @@ class Homophily:
             label_informativeness(graph, by_weight=by_weight),
         )
 
-    def to_dict(self) -> dict[str, float | None]:
-        """For JSON; NaN becomes null."""
-        return dict(plain(self))
-
 
 @dataclass(frozen=True)
 class CheckReport:
@@ -110,23 +106,16 @@ class CheckReport:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        weighed = self.homophily_by_weight
+        sizes = ("nodes", "edges", "classes", "labelled", "features", "labelled_edges")
         return {
             "clean": self.clean,
-            "graph": {
-                "nodes": self.nodes,
-                "edges": self.edges,
-                "classes": self.classes,
-                "labelled": self.labelled,
-                "features": self.features,
-                "labelled_edges": self.labelled_edges,
-            },
+            "graph": {name: getattr(self, name) for name in sizes},
             "findings": [finding.to_dict() for finding in self.findings],
-            "homophily": self.homophily.to_dict(),
-            "homophily_by_weight": None if weighed is None else weighed.to_dict(),
-            "relations": [relation.to_dict() for relation in self.relations],
-            "independence": self.independence.to_dict() if self.independence else None,
-            "comparison": self.comparison.to_dict() if self.comparison else None,
+            "homophily": plain(self.homophily),
+            "homophily_by_weight": plain(self.homophily_by_weight),
+            "relations": plain(self.relations),
+            "independence": self.independence and self.independence.to_dict(),
+            "comparison": self.comparison and self.comparison.to_dict(),
             "not_compared": self.not_compared or None,
         }
 

@@ -13,6 +13,7 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.arrays import num_stored
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.mixed import Mixed
+from cpgnn.engine.records import plain
 from cpgnn.evaluation.metrics import Scored, evaluate
 from cpgnn.evaluation.without_graph import WithoutGraph, without_edges
 from cpgnn.graph import Graph
@@ -70,18 +71,19 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         ranked = self.positive is not None
         key = self.score.replace(" ", "_")
-        return {
+        made = {
             "without": self.without,
-            f"{key}_without": self.score_without.as_dict(),
-            f"{key}_with": self.score_with.as_dict(),
+            f"{key}_without": self.score_without,
+            f"{key}_with": self.score_with,
             **({"positive": self.positive, "chance": self.chance} if ranked else {}),
             "nodes": self.nodes,
-            "difference": self.difference.as_dict(),
+            "difference": self.difference,
             "verdict": self.verdict,
             "interval": f"95 %: Wilson for the scores; {'MOVER' if ranked else 'Bonett and Price'} "
             f"for the difference on the same labelled nodes, each held out {self.held_out}, of the "
             "models trained here",
         }
+        return dict(plain(made))
 
     @property
     def held_out(self) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
 
 from cpgnn.engine.arrays import pattern
-from cpgnn.engine.records import plain
 from cpgnn.graph import Graph
 from cpgnn.homophily import sent
 from cpgnn.relations.derived import heard_relations
@@ -33,9 +31,6 @@ class RelationWorth:
     """I(y_v; y_u) / H(y_v), less what chance would show; from 0 to 1."""
     tells: bool | None
     """Whether that is more than chance; None if there are too few to say."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return dict(plain(self))
 
 
 def relation_worths(graph: Graph) -> tuple[RelationWorth, ...]:

@@ -50,6 +50,12 @@ Number = Annotated[
     PlainSerializer(lambda value: None if math.isnan(value) else value),
 ]
 """A finite number, or NaN, which is null in the file."""
+Bound = Annotated[
+    float,
+    Field(allow_inf_nan=True),
+    BeforeValidator(lambda value: math.inf if value is None else value),
+]
+"""A number, or infinity, which is null in the file."""
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Share = Annotated[float, Field(ge=0, le=1)]
 

@@ -22,15 +22,16 @@ A blend has heard the neighbours through H by itself: its λ is 0, and all nodes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from pydantic import Field
 from scipy.stats import betabinom, ks_2samp
 
 from cpgnn.engine.formatting import between, percent
-from cpgnn.engine.records import plain
+from cpgnn.engine.records import Bound, Count, Number, Share
 from cpgnn.engine.text import count, shorten, some
 from cpgnn.errors import check_choice, check_share, either, must_be
 from cpgnn.evaluation.metrics import Scored, share
@@ -79,21 +80,21 @@ def strangeness(P: np.ndarray, messages: np.ndarray, strength: float) -> np.ndar
 class Promise:
     """What was promised, what it rests on, and how it was kept on held-out nodes."""
 
-    coverage: float
+    coverage: Annotated[float, Field(gt=0, lt=1)]
     per: Per
-    thresholds: tuple[float, ...]
+    thresholds: tuple[Bound, ...]
     """q for each class; infinite where there were too few nodes to leave the class out."""
-    strength: float
+    strength: Annotated[float, Field(ge=0)]
     """λ."""
-    nodes: tuple[int, ...]
+    nodes: tuple[Count, ...]
     """Calibration nodes of each class."""
     source: str
     """Which nodes they are."""
     held_out: Scored | None = None
     """Share of held-out nodes whose set has their class."""
-    mean_size: float | None = None
+    mean_size: Number | None = None
     """Mean number of classes in the sets of all nodes."""
-    p_fair: float | None = None
+    p_fair: Share | None = None
     """How often nodes drawn at random would differ from the others as much as the calibration
     nodes do in how sure the model is (Kolmogorov–Smirnov); None where there are no others."""
 
@@ -145,10 +146,6 @@ class Promise:
                 f"of one kind than of the other (p = {self.p_fair:.1g}), so do not rely on it."
             )
         return said
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON; an infinite threshold is null."""
-        return dict(plain(self))
 
 
 @dataclass(frozen=True, eq=False)

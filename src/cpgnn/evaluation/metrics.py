@@ -41,10 +41,6 @@ class Scored:
     low: Number
     high: Number
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON; NaN becomes null."""
-        return dict(plain(self))
-
 
 def rare_class(sizes: np.ndarray) -> int | None:
     """The class to look for if none was named, from the labelled nodes of each class, [c].

@@ -157,7 +157,7 @@ def _opened(folder: Path) -> Run:
         without_graph=metrics.without_graph,
         calibration=calibration.made() if calibration else None,
         flag=metrics.flag.made() if metrics.flag else flag,
-        promise=metrics.sets.made() if metrics.sets else None,
+        promise=metrics.sets,
         edge_findings=metrics.edge_findings,
         columns=columns,
         options=config.options,
@@ -339,25 +339,24 @@ def _write(run: Run, folder: Path, options: dict[str, Any], *, safe: bool) -> No
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """What metrics.json holds."""
+    """What metrics.json holds, as `json_text` writes it."""
     classifier = run.classifier
-    trained = classifier.num_layers_ > 0
     return {
         "model": run.model,
         "num_layers": classifier.num_layers_,
-        "compatibility": "learned" if trained else "initial estimate, not trained",
+        "compatibility": "learned" if classifier.num_layers_ else "initial estimate, not trained",
         "nodes": run.graph.num_nodes,
         "edges": run.graph.num_edges,
         "labelled": {part: len(getattr(run.split, part)) for part in PARTS},
-        "kept_epoch": None if run.kept is None else asdict(run.kept),
+        "kept_epoch": run.kept,
         "self_trained": classifier.self_trained_,
         "trials": run.trials.drop(columns="cpu_seconds").to_dict("records"),
-        "test": None if run.evaluation is None else run.evaluation.as_dict(),
-        "test_known_only": None if run.known_only is None else run.known_only.as_dict(),
-        "without_graph": None if run.without_graph is None else run.without_graph.as_dict(),
+        "test": run.evaluation and run.evaluation.as_dict(),
+        "test_known_only": run.known_only and run.known_only.as_dict(),
+        "without_graph": run.without_graph and run.without_graph.as_dict(),
         "edge_frequency": classifier.edge_frequency_interval_.as_dict(),
-        "calibration": None if run.calibration is None else run.calibration.as_dict(),
-        "flag": None if run.flag is None else run.flag.as_dict(),
-        "sets": None if run.promise is None else run.promise.as_dict(),
-        "edge_findings": [finding.to_dict() for finding in run.edge_findings],
+        "calibration": run.calibration and run.calibration.as_dict(),
+        "flag": run.flag and run.flag.as_dict(),
+        "sets": run.promise,
+        "edge_findings": run.edge_findings,
     }

@@ -129,22 +129,6 @@ class FlagRecord(Record):
         return Flag(self.class_name, self.value, self.validation, self.test)
 
 
-class PromiseRecord(Record):
-    coverage: float = Field(gt=0, lt=1)
-    per: Literal["all", "class"]
-    thresholds: tuple[Number, ...]
-    strength: float = Field(ge=0)
-    nodes: tuple[Count, ...]
-    source: str
-    held_out: Scored | None
-    mean_size: Number | None
-    p_fair: Share | None
-
-    def made(self) -> Promise:
-        thresholds = tuple(np.inf if np.isnan(q) else q for q in self.thresholds)
-        return Promise(**(dict(self) | {"thresholds": thresholds}))
-
-
 class TrialRecord(Record):
     candidate: str
     score: Number
@@ -196,7 +180,7 @@ class MetricsRecord(Record):
     edge_frequency: FrequencyRecord | None = None
     calibration: CalibrationRecord | None = None
     flag: FlagRecord | None = None
-    sets: PromiseRecord | None = None
+    sets: Promise | None = None
     edge_findings: tuple[Finding, ...] = ()
 
 
