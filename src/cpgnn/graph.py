@@ -168,6 +168,16 @@ class Graph:
             return np.ones(self.num_nodes, dtype=bool)
         return self.kinds.labelled(self.labels)
 
+    @property
+    def unlabelled(self) -> np.ndarray:
+        """The nodes without a label whose class is asked for [n]."""
+        return (self.labels < 0) & self.predicted
+
+    @property
+    def num_neighbours(self) -> np.ndarray:
+        """Of every node, whatever the edges weigh [n]."""
+        return np.diff(self.adjacency.indptr)
+
     @cached_property
     def is_weighted(self) -> bool:
         return bool((self.adjacency.data != 1).any())

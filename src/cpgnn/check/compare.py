@@ -169,7 +169,7 @@ def _affordable(graph: Graph, nodes: np.ndarray) -> np.ndarray:
     """As many of these nodes, in their order, as training can afford; none with a tenth of all."""
     if _small(graph):
         return np.sort(nodes)
-    degrees = np.diff(graph.adjacency.indptr)
+    degrees = graph.num_neighbours
     nodes = nodes[degrees[nodes] <= MOST_EDGES // 10]
     reach = np.cumsum(degrees[nodes] + 1)
     few = (reach <= MOST_EDGES) & (

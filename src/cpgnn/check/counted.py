@@ -53,7 +53,7 @@ def counted(stats: Stats, graph: Graph | None = None) -> Iterator[Finding]:
             "Check that their ids are written as in the edges. "
             + ("If they are, remove them or add features." if blind else "If they are, keep them."),
             alone,
-            names(lambda graph: _num_neighbours(graph) == 0),
+            names(lambda graph: graph.num_neighbours == 0),
         )
     yield from _hubs(stats, names)
     nodes = stats.nodes if graph is None else int(graph.predicted.sum())
@@ -61,10 +61,6 @@ def counted(stats: Stats, graph: Graph | None = None) -> Iterator[Finding]:
 
 
 Names = Callable[[Callable[[Graph], np.ndarray]], tuple[str, ...]]
-
-
-def _num_neighbours(graph: Graph) -> np.ndarray:
-    return np.diff(graph.adjacency.indptr)
 
 
 def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
@@ -75,9 +71,6 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
         return
     many, largest = int(hubs[:, 1].sum()), int(hubs[-1, 0])
     held = hubs.prod(axis=1).sum() / stats.degrees.prod(axis=1).sum()
-
-    def highest(graph: Graph) -> np.ndarray:
-        return np.argsort(-_num_neighbours(graph), kind="stable")[:many]
 
     yield Finding(
         "note",
@@ -91,7 +84,7 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
             normalization="sym",
         ),
         many,
-        names(highest),
+        names(lambda graph: np.argsort(-graph.num_neighbours, kind="stable")[:many]),
     )
 
 
@@ -150,5 +143,5 @@ def _classes(stats: Stats, names: Names, nodes: int) -> Iterator[Finding]:
             f"{unknown:,} of {nodes:,} nodes. Their classes are predicted.",
             "Nothing: that is what the model is for.",
             unknown,
-            names(lambda graph: (graph.labels < 0) & graph.predicted),
+            names(lambda graph: graph.unlabelled),
         )

@@ -36,7 +36,7 @@ class Stats:
 
     @classmethod
     def of(cls, graph: Graph) -> Stats:
-        neighbours, nodes = np.unique(np.diff(graph.adjacency.indptr), return_counts=True)
+        neighbours, nodes = np.unique(graph.num_neighbours, return_counts=True)
         c, loops = graph.num_classes, graph.labels[graph.self_loops]
         return cls(
             nodes=graph.num_nodes,

@@ -69,7 +69,7 @@ class Independence:
         nodes = np.unique(np.concatenate([some, *(pairs.ends.ravel() for pairs in near)]))
         nodes = nodes[graph.labels[nodes] >= 0]
         classes, y = np.unique(graph.labels[nodes], return_inverse=True)
-        degree = rankdata(np.diff(graph.adjacency.indptr)[nodes])
+        degree = rankdata(graph.num_neighbours[nodes])
         looks: dict[str, _Pairs | _Ranks] = {
             name: _Pairs(np.searchsorted(nodes, pairs.ends), pairs.weight)
             for name, pairs in zip(("edge", "two_steps"), near, strict=True)

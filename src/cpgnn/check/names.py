@@ -22,7 +22,7 @@ def similar_ids(graph: Graph) -> Iterator[Finding]:
     found = _like_another(graph.node_ids)
     if not len(found):
         return
-    lonely = int((np.diff(graph.adjacency.indptr)[found] == 0).sum())
+    lonely = int((graph.num_neighbours[found] == 0).sum())
     yield Finding(
         "problem" if lonely else "risk",
         "similar-ids",

@@ -35,7 +35,7 @@ def unlike_the_rest(graph: Graph) -> Iterator[Finding]:
     labelled = graph.labels[nodes] >= 0
     if min(labelled.sum(), (~labelled).sum()) < LEAST_NODES:
         return
-    degree = np.diff(graph.adjacency.indptr)[nodes]
+    degree = graph.num_neighbours[nodes]
     values, columns = _compared(graph, nodes, rankdata(degree))
     differs, p = differences(values, labelled, rng)
     found = np.flatnonzero((p <= LEVEL) & (np.abs(differs) >= VISIBLE))
@@ -57,7 +57,7 @@ def unlike_the_rest(graph: Graph) -> Iterator[Finding]:
         f"{count(len(differs), 'comparison')}). "
         "Scores are measured on labelled nodes and may not hold for the others.",
         "Label some nodes drawn at random, and see how good the predictions are for them.",
-        int(((graph.labels < 0) & graph.predicted).sum()),
+        int(graph.unlabelled.sum()),
     )
 
 

@@ -34,6 +34,7 @@ from cpgnn.graph import Graph
 from cpgnn.run.run import Run
 
 if TYPE_CHECKING:
+    from cpgnn.classifier import CPGNNClassifier
     from cpgnn.demo import Demo
 
 MOST_RELATIONS = 4
@@ -117,9 +118,10 @@ def print_run(run: Run, out: Path) -> None:
     if run.calibration is not None:
         to.print(str(run.calibration))
     if run.flag is not None:
-        print_flag(to, run.flag)
+        scores = ((f"{name} on nodes held out", of) for name, of in (run.flag.test or {}).items())
+        show(to, score_table(_flag_line(run.flag), scores))
     if run.sets is not None:
-        for sentence in run.sets.sentences((run.graph.labels < 0) & run.graph.predicted):
+        for sentence in run.sets.sentences(run.graph.unlabelled):
             to.print(Text(sentence))
     if len(names) <= WIDEST:
         made, weighted = classifier.edge_frequency_interval_, run.graph.is_weighted
@@ -128,7 +130,7 @@ def print_run(run: Run, out: Path) -> None:
             share = classifier.evidence_.get(name, 0.0)
             title = f"{relation_name(name)} ({percent(share, 0)} of the evidence), in percent"
             show(to, share_table(title, frequency.share, names))
-    for note in worth_knowing(run):
+    if note := _only_its_nodes(classifier):
         to.print(note)
     to.print(Text(f"Written to {out}: predictions, matrices, metrics, model."))
 
@@ -163,11 +165,6 @@ def _with_interval(share: float, low: float, high: float) -> str:
     return f"{percent(share, 0)} ({'?' if np.isnan(low) else between(low, high, 0)})"
 
 
-def print_flag(to: Console, flag: Flag) -> None:
-    scores = ((f"{name} on nodes held out", of) for name, of in (flag.test or {}).items())
-    show(to, score_table(_flag_line(flag), scores))
-
-
 def _flag_line(flag: Flag) -> str:
     line = f"Flagged as {flag.class_name} at a probability of {flag.value:.3g} or more"
     if flag.chosen is None:
@@ -176,19 +173,18 @@ def _flag_line(flag: Flag) -> str:
     return line if flag.chosen.reached else f"{line}, which no threshold reached; the closest"
 
 
-def worth_knowing(run: Run) -> list[str]:
-    """What a reader of the scores should not miss."""
-    notes = []
-    classifier = run.classifier
-    architecture = classifier.architecture_
-    if architecture is not None and not architecture.is_inductive(classifier.n_features_in_):
-        why = "no features" if not classifier.n_features_in_ else "LINK"
-        how = "with features and --prior mlp or cheby" if why == "no features" else "--prior mlp"
-        notes.append(
-            f"Note: a model with {why} knows its nodes by name; 'cpgnn predict' cannot be used for "
-            f"nodes that come later. Fit {how} for that."
-        )
-    return notes
+def _only_its_nodes(classifier: CPGNNClassifier) -> str:
+    """A note on a model that cannot predict other nodes than those it was fitted on."""
+    architecture, columns = classifier.architecture_, classifier.n_features_in_
+    if architecture is None or architecture.is_inductive(columns):
+        return ""
+    why, how = "LINK", "--prior mlp"
+    if not columns:
+        why, how = "no features", "with features and --prior mlp or cheby"
+    return (
+        f"Note: a model with {why} knows its nodes by name; 'cpgnn predict' cannot be used for "
+        f"nodes that come later. Fit {how} for that."
+    )
 
 
 def _model_line(run: Run) -> str:

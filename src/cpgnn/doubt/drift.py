@@ -7,7 +7,6 @@ the number of comparisons) and where it is large enough to matter.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import ks_2samp
@@ -53,7 +52,7 @@ def shifts(
     new = _sample(np.arange(now.num_nodes) if nodes is None else nodes, rng)
     if min(len(old), len(new)) < LEAST_NODES:
         return []
-    columns = [("number of neighbours", *(_degrees(g)[k] for g, k in ((then, old), (now, new))))]
+    columns = [("number of neighbours", then.num_neighbours[old], now.num_neighbours[new])]
     if then.features is not None and now.features is not None:
         if then.num_features != now.num_features:
             got = f"{then.num_features} and {now.num_features}"
@@ -61,7 +60,10 @@ def shifts(
         chosen = np.arange(then.num_features or 0)
         if len(chosen) > MOST_COLUMNS:
             chosen = np.sort(rng.permutation(chosen)[:MOST_COLUMNS])
-        X, Z = (_dense(g.features, k, chosen) for g, k in ((then, old), (now, new)))
+        X, Z = (
+            dense(features[nodes][:, chosen]).astype(np.float64)
+            for features, nodes in ((then.features, old), (now.features, new))
+        )
         columns += [(_name(then, int(j)), X[:, i], Z[:, i]) for i, j in enumerate(chosen)]
     found = []
     for what, before, after in columns:
@@ -88,14 +90,6 @@ def drift_notice(then: Graph, now: Graph, new: np.ndarray) -> str:
 
 def _sample(nodes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return nodes if len(nodes) <= MOST_NODES else np.sort(rng.permutation(nodes)[:MOST_NODES])
-
-
-def _degrees(graph: Graph) -> np.ndarray:
-    return np.diff(graph.adjacency.indptr).astype(np.float64)
-
-
-def _dense(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    return dense(X[rows][:, columns]).astype(np.float64)
 
 
 def _name(graph: Graph, column: int) -> str:

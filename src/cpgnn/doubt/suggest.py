@@ -78,11 +78,9 @@ def suggest(
     if rule != "random":
         doubt = None if rule == "spread" else 1 - P[pool].max(axis=1)
         chosen = _one_each(score, cell, doubt, rng)[:k]
-    alike = np.bincount(cell[: len(pool)]) * (
-        int(((graph.labels < 0) & graph.predicted).sum()) / len(pool)
-    )
+    alike = np.bincount(cell[: len(pool)]) * (int(graph.unlabelled.sum()) / len(pool))
     names = [str(name) for name in fitted.classes_]
-    degree = np.diff(graph.adjacency.indptr)
+    degree = graph.num_neighbours
     rows = []
     for rank, i in enumerate(chosen, start=1):
         v = pool[i]
@@ -97,12 +95,12 @@ def candidates(
 ) -> np.ndarray:
     """Nodes without a label whose class is asked for, with an edge where there are such; at most
     `MOST_NODES`."""
-    open_ = np.flatnonzero((graph.labels < 0) & graph.predicted)
+    open_ = np.flatnonzero(graph.unlabelled)
     if among is not None:
         open_ = np.intersect1d(open_, among)
     if not len(open_):
         raise must_be("The graph", "have nodes without a label to ask for", "labels for all")
-    linked = open_[np.diff(graph.adjacency.indptr)[open_] > 0]
+    linked = open_[graph.num_neighbours[open_] > 0]
     pool = linked if len(linked) else open_
     return np.sort(rng.permutation(pool)[:MOST_NODES])
 

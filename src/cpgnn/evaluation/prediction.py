@@ -68,7 +68,7 @@ def nothing_known(
     the training nodes, where the model knows these by heart; and nobody with a prior of the
     caller's own.
     """
-    alone = np.diff(scaled.adjacency.indptr) == 0
+    alone = scaled.num_neighbours == 0
     X: Any = scaled.features
     if X is not None and alone.any():
         alone &= ~np.asarray((X != 0).sum(axis=1), dtype=bool).ravel()

@@ -17,7 +17,6 @@ from cpgnn.engine.records import plain
 from cpgnn.errors import advise, must_be
 from cpgnn.evaluation.metrics import Ranking, Scored, share
 from cpgnn.graph import Graph
-from cpgnn.splits import Split
 
 
 @dataclass(frozen=True)
@@ -139,27 +138,6 @@ def check_flaggable(graph: Graph, judged: np.ndarray, target: int | None) -> Non
             "none",
             advise("Label more of them, or try {}.", seed=1),
         )
-
-
-def choose_flag(
-    probability: np.ndarray,
-    positive: np.ndarray,
-    split: Split,
-    class_name: str,
-    goal: Goal,
-    honest: tuple[np.ndarray, np.ndarray] | None = None,
-) -> Flag:
-    """The threshold that suits labels not seen best, and what it is worth on the test nodes.
-
-    honest: nodes, and their probabilities by models that had not seen their labels; without them,
-    the validation nodes.
-    """
-    nodes, p = honest or (split.val, probability[split.val])
-    chosen = choose_threshold(p, positive[nodes], goal)
-    test = None
-    if len(split.test):
-        test = threshold_scores(chosen.value, probability[split.test], positive[split.test])
-    return Flag(class_name, chosen.value, chosen, test)
 
 
 def flagged(table: pd.DataFrame, flag: Flag) -> pd.DataFrame:

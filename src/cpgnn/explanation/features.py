@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -166,36 +166,31 @@ class Typical:
         self.shape = shape
         self.sparse = sp.issparse(graph.features)
         self.position = {name: j for j, name in enumerate(feature_names(graph))}
-        self._typical: dict[tuple[str, str], np.ndarray] = {}
-        self._rows: dict[tuple[int, str], np.ndarray] = {}
+        self._typical_of = cache(self._of_classes)
+        self._row_of = lru_cache(maxsize=2)(self._row)  # its own and that of its neighbours
 
     def __call__(self, v: int, source: str, column: str) -> tuple[float, np.ndarray]:
         """The value of a node, and the typical ones [c]."""
-        key = (source, column)
         known = column in (self.position if source in (OWN, AROUND) else STRUCTURE)
         if source not in (OWN, AROUND, SHAPE) or not known:
             return np.nan, np.full(len(self.class_names), np.nan)
-        if key not in self._typical:
-            self._typical[key] = self._of_classes(source, column)
         if source == SHAPE:
-            return float(self._shape(column)[v]), self._typical[key]
-        return float(self._row(v, source)[self.position[column]]), self._typical[key]
+            value = self._shape(column)[v]
+        else:
+            value = self._row_of(v, source)[self.position[column]]
+        return float(value), self._typical_of(source, column)
 
     def _row(self, v: int, source: str) -> np.ndarray:
-        """[F]: what one node has, or its neighbours on average; the last rows are kept."""
-        if (v, source) not in self._rows:
-            if all(node != v for node, _ in self._rows):
-                self._rows.clear()
-            X: Any = self.graph.features
-            row = X[[v]]
-            if source == AROUND:
-                R = self._mean[[v]]
-                row = R @ X if R.nnz else np.full(X.shape[1], np.nan)
-            row = dense(row).ravel()
-            if source == OWN and self.graph.mixed is not None:
-                row = np.where(self.graph.mixed.gaps[[v]].toarray().ravel(), np.nan, row)
-            self._rows[v, source] = row
-        return self._rows[v, source]
+        """[F]: what one node has, or its neighbours on average."""
+        X: Any = self.graph.features
+        row = X[[v]]
+        if source == AROUND:
+            R = self._mean[[v]]
+            row = R @ X if R.nnz else np.full(X.shape[1], np.nan)
+        row = dense(row).ravel()
+        if source == OWN and self.graph.mixed is not None:
+            row = np.where(self.graph.mixed.gaps[[v]].toarray().ravel(), np.nan, row)
+        return row
 
     def _of_classes(self, source: str, column: str) -> np.ndarray:
         made = np.full(len(self.class_names), np.nan)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import cpgnn
 from cpgnn.check import Finding, find
 from cpgnn.check.finding import worst_first
 from cpgnn.engine.formatting import matrix_title, percent, ratio, relation_name, what_decides
@@ -35,7 +34,6 @@ class Contents:
     """One report."""
 
     name: str
-    version: str
     run: Run
     facts: tuple[tuple[str, str], ...]
     answer: Answer
@@ -55,7 +53,6 @@ class Contents:
     findings: tuple[Finding, ...]
     set_sizes: tuple[tuple[int, int, float], ...]
     """Classes in a set, nodes that have such a set, and their share; every size but unused ones."""
-    set_sentences: tuple[str, ...]
     labels: Labels
     nodes: Extremes
     data: dict[str, Any]
@@ -87,21 +84,16 @@ def gather(run: Run, name: str) -> Contents:
         H = compatibility_matrix(graph)
         true = share_grid("The truth: the same, counted with all labels", H, names)
     propagated = [share_grid("Learned", classifier.compatibility_, names)]
-    if classifier.initial_compatibility_ is not None:
-        title = "Estimate it started from"
-        if classifier.initial_from_ == "paths":
-            title += ", by paths between labels"
-        started = share_grid(title, classifier.initial_compatibility_, names)
-        propagated.append(started)
+    if (initial := classifier.initial_compatibility_) is not None:
+        by = ", by paths between labels" if classifier.initial_from_ == "paths" else ""
+        propagated.append(share_grid(f"Estimate it started from{by}", initial, names))
     confusion = None
     if test is not None:
         who = f"{measured(test, short=True)} by their label (row) and the class they got (column)"
         confusion = confusion_grid(test.confusion, names, who)
-    listed = extremes(run)
-    findings = [*run.edge_findings, *find(graph, classifier.split_)]
+    listed, chosen_by = extremes(run), classifier.settings_.select_by.replace("_", " ")
     return Contents(
         name=name,
-        version=cpgnn.__version__,
         run=run,
         facts=_facts(run),
         answer=answer(run),
@@ -112,17 +104,12 @@ def gather(run: Run, name: str) -> Contents:
         propagated=tuple(propagated),
         relations=_relations(run),
         confusion=confusion,
-        charts=learning_charts(
-            run.history, run.kept, classifier.settings_.select_by.replace("_", " ")
-        ),
-        tried=_tried(run),
+        charts=learning_charts(run.history, run.kept, chosen_by),
+        tried=_tried(run, chosen_by),
         reliability=_reliability(run.calibration) if run.calibration else None,
         not_calibrated=_not_calibrated(run),
-        findings=worst_first(findings),
+        findings=worst_first([*run.edge_findings, *find(graph, classifier.split_)]),
         set_sizes=_set_sizes(run),
-        set_sentences=tuple(run.sets.sentences((graph.labels < 0) & graph.predicted))
-        if run.sets
-        else (),
         labels=labels(run),
         nodes=listed,
         data={
@@ -175,7 +162,7 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in facts.items() if value)
 
 
-def _tried(run: Run) -> Tried | None:
+def _tried(run: Run, chosen_by: str) -> Tried | None:
     if not run.classifier.evidence_ or run.trials.empty:
         return None
     stages = run.trials["note"] == ""
@@ -192,8 +179,7 @@ def _tried(run: Run) -> Tried | None:
         for i, t in run.trials.to_dict("index").items()
     )
     most = int((~stages).sum()) + MOST_WAYS
-    score = run.classifier.settings_.select_by.replace("_", " ")
-    return Tried(score, rows[:most], rows[most:])
+    return Tried(chosen_by, rows[:most], rows[most:])
 
 
 def _reliability(made: Calibration) -> Chart | None:

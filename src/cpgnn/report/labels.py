@@ -52,7 +52,7 @@ def labels(run: Run) -> Labels:
         columns = (table[name][:LISTED] for name in ("id", "label", "suggested", "p_suggested"))
         for node, label, suggested, p in zip(*columns, strict=True):
             doubtful.append((str(node), str(label), str(suggested), percent(p, 0)))
-    if graph.num_nodes < LARGE and ((graph.labels < 0) & graph.predicted).any():
+    if graph.num_nodes < LARGE and graph.unlabelled.any():
         table = suggest(fitted, LISTED)
         asked = [(str(node), str(why)) for node, why in zip(table["id"], table["why"], strict=True)]
     return Labels(str(found or ""), tuple(doubtful), contradicted, tuple(asked))

@@ -59,18 +59,11 @@ class NodeTable:
     words: list[str]
 
     def packed(self) -> dict[str, Any]:
+        whole = "predicted label part classes probabilities neighbours links degree".split()
         numbers, scale = quantised(self.terms)
-        return {
+        return {name: packed(smallest_index(getattr(self, name))) for name in whole} | {
             "shown": len(self.words),
             "ids": packed_texts(self.ids),
-            "predicted": packed(smallest_index(self.predicted)),
-            "label": packed(smallest_index(self.label)),
-            "part": packed(smallest_index(self.part)),
-            "classes": packed(smallest_index(self.classes)),
-            "probabilities": packed(self.probabilities.astype(np.uint16)),
-            "neighbours": packed(smallest_index(self.neighbours)),
-            "links": packed(self.links.astype(np.uint16)),
-            "degree": packed(smallest_index(self.degree)),
             "terms": packed(numbers),
             "scale": packed(scale),
             "words": packed_texts(self.words),

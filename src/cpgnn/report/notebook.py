@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import scipy.sparse as sp
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
@@ -36,7 +35,7 @@ Part = dict[str, Any]
 def graph_html(graph: Graph) -> str:
     """Sizes, features, weights, homophily, and how many labelled nodes each class has."""
     labelled = class_sizes(graph.labels, graph.num_classes)
-    known, alone = int(labelled.sum()), int((np.diff(graph.adjacency.indptr) == 0).sum())
+    known, alone = int(labelled.sum()), int((graph.num_neighbours == 0).sum())
     rows = [
         ("nodes", f"{graph.num_nodes:,}" + (f", {alone:,} without an edge" if alone else "")),
         ("edges", f"{graph.num_edges:,}"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from cpgnn import __version__
 from cpgnn.engine.formatting import between, emphasised, percent, probability
 from cpgnn.engine.text import count
 from cpgnn.errors import Mention, Message, either
@@ -34,6 +35,7 @@ def render(contents: Contents) -> str:
         between=between,
         probability=probability,
         count=count,
+        version=__version__,
         emphasised=emphasised,
         plain=plain,
         optimistic=OPTIMISTIC,

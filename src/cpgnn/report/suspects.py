@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -53,22 +54,27 @@ class Extremes:
 
 def extremes(run: Run) -> Extremes:
     """The most and the least certain nodes; or the suspects of a class, with reasons."""
-    P, (where, among) = run.prediction.probabilities, _pool(run)
-    target = run.positive
     searched = run.evaluation is None or run.evaluation.by_ranking
-    if target is None or not searched:
-        order = among[np.argsort(-P[among].max(axis=1), kind="stable")]
-        half = min(LISTED, len(order) // 2)
-        sure, unsure = order[:half], order[len(order) - half :][::-1]
-        made = _explained(run, sure)
-        first = _listed(
-            run, sure, why=[because(made, i) for i in range(len(made))] if made else None
-        )
-        second = _listed(run, unsure)
-        caption = "Least certain: look at these yourself"
-        positions = np.concatenate([sure, unsure])
-        return Extremes(f"Among {where}.", first, "Most certain", second, caption, positions)
-    name, p = run.class_names[target], P[:, target]
+    if run.positive is not None and searched:
+        return _suspects(run, run.positive)
+    P, (where, among) = run.prediction.probabilities, _pool(run)
+    order = among[np.argsort(-P[among].max(axis=1), kind="stable")]
+    half = min(LISTED, len(order) // 2)
+    sure, unsure = order[:half], order[len(order) - half :][::-1]
+    return Extremes(
+        f"Among {where}.",
+        _listed(run, sure, why=_why(run, sure, because)),
+        "Most certain",
+        _listed(run, unsure),
+        "Least certain: look at these yourself",
+        np.concatenate([sure, unsure]),
+    )
+
+
+def _suspects(run: Run, target: int) -> Extremes:
+    """The nodes that are most probably of this class, and those close to its threshold."""
+    p, (where, among) = run.prediction.probabilities[:, target], _pool(run)
+    name = run.class_names[target]
     order = among[np.argsort(-p[among], kind="stable")]
     flag = run.flag if run.flag is not None and run.flag.class_name == name else None
     text, border = f"Among {where}.", 0.5
@@ -80,13 +86,10 @@ def extremes(run: Run) -> Extremes:
             f"least {border:.3g}."
         )
     suspects, rest = order[:LISTED], order[LISTED:]
-    made = _explained(run, suspects)
-    made = made and made.in_favour_of(target)
-    why = [reasons(made, i) for i in range(len(made))] if made else None
     near = rest[np.argsort(np.abs(p[rest] - border), kind="stable")][:LISTED]
     return Extremes(
         text,
-        _listed(run, suspects, target, flag, why),
+        _listed(run, suspects, target, flag, _why(run, suspects, reasons, target)),
         f"Most probably {quoted(name)}",
         _listed(run, near, target, flag),
         f"Closest to {border:.3g} among the others: look at these yourself",
@@ -98,7 +101,7 @@ def extremes(run: Run) -> Extremes:
 def _pool(run: Run) -> tuple[str, np.ndarray]:
     graph = run.graph
     pools = {
-        "nodes without a label": np.flatnonzero((graph.labels < 0) & graph.predicted),
+        "nodes without a label": np.flatnonzero(graph.unlabelled),
         "held-out nodes": run.split.test,
         "all nodes": np.flatnonzero(graph.predicted),
     }
@@ -130,14 +133,20 @@ def _listed(
     )
 
 
-def _explained(run: Run, nodes: np.ndarray) -> Explanation | None:
-    """Why these nodes got their classes; None where too many walks come back to them."""
+def _why(
+    run: Run,
+    nodes: np.ndarray,
+    told: Callable[[Explanation, int], str],
+    target: int | None = None,
+) -> list[str] | None:
+    """What is told of these nodes' explanations; None where too many walks come back to them."""
     ids = run.graph.node_ids.to_numpy()[nodes]
     try:
-        made = explain(run.classifier, None, ids, features=COLUMNS)
-        return made.as_written(run.written)
+        made = explain(run.classifier, None, ids, features=COLUMNS).as_written(run.written)
     except InputError:
         return None
+    made = made if target is None else made.in_favour_of(target)
+    return [told(made, i) for i in range(len(made))]
 
 
 def reasons(of: Explanation, i: int) -> str:

@@ -238,39 +238,33 @@ def _features(
         got = f"none for {count(int(bare.sum()), 'new node')}, {first} first"
         hint = advise("Add the rows, or use {}.", impute="median")
         raise must_be("Every new node", "have features", got, hint)
-    parts: list[Any] = [X]
-    gaps = [_gaps(fitted)]
-    no_row = is_new & ~described & ~bare
+    F, no_row = X.shape[1], is_new & ~described & ~bare
+    Z: Any = np.empty((0, F), dtype=np.float32)
+    missing = sp.csr_array((0, F), dtype=bool)
     if later.features is not None:
-        Z: Any = later.features
-        missing = _gaps(later)
+        Z, missing = later.features, _gaps(later)
         if fitted.feature_names is not None and later.feature_names is not None:
             order, _ = match_names(fitted.feature_names, later.feature_names, "The later graph")
             Z, missing = Z[:, order], missing[:, order]
-        if Z.shape[1] != X.shape[1]:
-            must = f"have the {X.shape[1]:,} features of the fit"
+        if Z.shape[1] != F:
+            must = f"have the {F:,} features of the fit"
             raise must_be("The later graph", must, f"{Z.shape[1]:,}")
-        parts.append(Z)
-        gaps.append(missing)
-    parts.append(np.zeros((1, X.shape[1]), dtype=np.float32))
-    gaps.append(sp.csr_array((1, X.shape[1]), dtype=bool))
-    if medians is not None:
-        parts.append(np.asarray(medians, dtype=np.float32)[None, :])
-        gaps.append(sp.csr_array(np.full((1, X.shape[1]), True)))
-    # Which row of the stacked parts each node takes: its own, the later one, zeros or the medians.
-    row, last = np.arange(total), sum(part.shape[0] for part in parts) - 1
-    row[named[bare]] = last
-    row[named[no_row]] = last - (medians is not None)
-    row[named[described]] = n + np.flatnonzero(described)
+    nothing = np.zeros((1, F), dtype=np.float32)
+    filling = nothing if medians is None else np.asarray(medians, dtype=np.float32)[None, :]
+    parts = [X, Z, nothing, filling]
     if sp.issparse(X):
         stacked: Any = sp.vstack([sp.csr_array(part) for part in parts], format="csr")
     else:
         stacked = np.vstack([dense(part) for part in parts])
+    last_two = sp.csr_array(np.array([[False], [True]]).repeat(F, axis=1))
+    gaps = sp.csr_array(sp.vstack([_gaps(fitted), missing, last_two]))
+    # Which of these rows each node takes: its own, the later one, zeros or the medians.
+    row, zeros = np.arange(total), n + Z.shape[0]
+    row[named[no_row]], row[named[bare]] = zeros, zeros + 1
+    row[named[described]] = n + np.flatnonzero(described)
     replaced = int((described & ~is_new).sum())
-    mixed = Mixed.of(
-        sp.vstack(gaps, format="csr")[row],
-        () if fitted.mixed is None else fitted.mixed.categories,
-    )
+    categories = () if fitted.mixed is None else fitted.mixed.categories
+    mixed = Mixed.of(gaps[row], categories)
     return stacked[row], mixed, int((~is_new).sum()) - replaced, replaced, int(bare.sum())
 
 

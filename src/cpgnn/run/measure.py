@@ -22,7 +22,13 @@ from cpgnn.evaluation.cross_validation import (
     expected_seconds,
 )
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, evaluate
-from cpgnn.evaluation.thresholds import Flag, Goal, call_scores, choose_flag
+from cpgnn.evaluation.thresholds import (
+    Flag,
+    Goal,
+    call_scores,
+    choose_threshold,
+    threshold_scores,
+)
 from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba, without_edges
 from cpgnn.graph import Graph
 from cpgnn.settings import BUDGETS
@@ -142,14 +148,15 @@ def without_graph(
 
 
 def _flag(P: np.ndarray, graph: Graph, split: Split, wanted: Wanted, honest: Honest) -> Flag | None:
-    """The threshold that suits labels not seen; None where none of them is positive."""
-    target = wanted.positive
-    hit = graph.labels == target
-    nodes = split.val if honest is None else honest[0]
+    """The threshold that suits the `honest` nodes best, or else the validation nodes, and what it
+    is worth on the test nodes; None where none of those that choose is positive."""
+    nodes, seen = honest or (split.val, P[split.val])
+    target, hit, test = wanted.positive, graph.labels == wanted.positive, split.test
     if target is None or not hit[nodes].any():
         return None
-    name, seen = str(graph.class_names[target]), honest and (nodes, honest[1][:, target])
-    return choose_flag(P[:, target], hit, split, name, wanted.goal or Goal(), seen)
+    chosen = choose_threshold(seen[:, target], hit[nodes], wanted.goal)
+    scores = threshold_scores(chosen.value, P[test, target], hit[test]) if len(test) else None
+    return Flag(str(graph.class_names[target]), chosen.value, chosen, scores)
 
 
 def _called(
