@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -57,6 +57,7 @@ def stats(
     conf: Conf = None,
 ) -> None:
     """Describe a graph, and say what is risky about it."""
+    options = locals()
     from cpgnn.check.counted import counted
     from cpgnn.check.finding import worst_first
     from cpgnn.cli.printing import in_words, print_stats
@@ -64,8 +65,7 @@ def stats(
     with _spark(master, conf) as spark:
         from cpgnn import spark as library
 
-        given = _given(spark, edges, labels, features, kinds, relation_column)
-        found = library.stats(given, unlabelled=unlabelled)
+        found = library.stats(_given(spark, options), unlabelled=unlabelled)
     print_stats(found)
     for finding in worst_first(counted(found)):
         advice = in_words(finding.advice)
@@ -92,16 +92,16 @@ def check(
     conf: Conf = None,
 ) -> None:
     """Find what is wrong or risky. Exits with 1 if anything is, else with 0."""
+    options = locals()
     from cpgnn.cli.findings import print_report
     from cpgnn.cli.progress import progress_bar
 
     opt.use_threads(threads)
-    way = directed_types.split(",") if directed_types else bool(directed)
     with _spark(master, conf) as spark, progress_bar() as begin:
         from cpgnn import spark as library
 
         report = library.check(
-            _given(spark, edges, labels, features, kinds, relation_column, way),
+            _given(spark, options),
             unlabelled=unlabelled,
             max_edges=max_edges,
             sample=sample,
@@ -149,7 +149,7 @@ def fit(
     work: Work = None,
 ) -> None:
     """Learn from labelled nodes and their surroundings."""
-    options = {key: str(value) for key, value in locals().items() if value is not None}
+    options = locals()
 
     from cpgnn.cli.printing import print_notices, print_run
     from cpgnn.cli.progress import progress_bar
@@ -159,13 +159,12 @@ def fit(
     classifier = opt.classifier(prior, layers, epochs=epochs, test=test, **parameters)
     check_free(out)
     opt.use_threads(threads)
-    way = directed_types.split(",") if directed_types else bool(directed)
     with _spark(master, conf) as spark, progress_bar() as begin:
         from cpgnn import spark as library
 
         run = library.fit(
             classifier,
-            _given(spark, edges, labels, features, kinds, relation_column, way),
+            _given(spark, options),
             out,
             unlabelled=unlabelled,
             max_edges=max_edges,
@@ -174,7 +173,7 @@ def fit(
             positive=positive,
             refit=refit,
             work=work,
-            options=options,
+            options={key: str(value) for key, value in options.items() if value is not None},
             begin=begin,
         )
     print_notices(run.graph)
@@ -197,6 +196,7 @@ def predict(
     work: Work = None,
 ) -> None:
     """Predict with a model fitted here or on one machine."""
+    options = locals()
     _check_installed()
     from cpgnn.spark.model import Packed
 
@@ -206,9 +206,7 @@ def predict(
         from cpgnn.spark.writing import check_new
 
         check_new(spark, out)
-        way = directed_types.split(",") if directed_types else bool(directed)
-        given = _given(spark, edges, labels, features, kinds, relation_column, way)
-        table = library.predict(packed, given, work=work)
+        table = library.predict(packed, _given(spark, options), work=work)
         rows = library.write_parquet(table, out)
     print(f"{rows:,} nodes written to {out}")
 
@@ -231,20 +229,20 @@ def _spark(master: str | None, conf: list[str] | None) -> Iterator[SparkSession]
         yield spark
 
 
-def _given(
-    spark: SparkSession,
-    edges: str,
-    labels: str | None,
-    features: str | None,
-    kinds: str | None = None,
-    relation: str | None = None,
-    directed: bool | list[str] = False,
-) -> Given:
+def _given(spark: SparkSession, options: dict[str, Any]) -> Given:
+    """The tables of a command, from its options by their names."""
     from cpgnn.spark.session import fit_partitions
     from cpgnn.spark.tables import Given
 
+    types = options.get("directed_types")
     given = Given.read(
-        spark, edges, labels, features, kinds=kinds, relation=relation or None, directed=directed
+        spark,
+        options["edges"],
+        options["labels"],
+        options["features"],
+        kinds=options["kinds"],
+        relation=options["relation_column"] or None,
+        directed=types.split(",") if types else bool(options.get("directed")),
     )
     fit_partitions(given.edges)
     return given

@@ -126,6 +126,5 @@ def sampled_shapley(
 def _path(start: np.ndarray, goal: np.ndarray, way: np.ndarray) -> np.ndarray:
     """[steps + 1, F]: from `start`, one column of `goal` more in each row."""
     rows = np.tile(start, (len(way) + 1, 1))
-    for i, column in enumerate(way):
-        rows[i + 1 :, column] = goal[column]
+    rows[:, way] = np.where(np.tri(len(way) + 1, len(way), -1, dtype=bool), goal[way], start[way])
     return rows

@@ -59,9 +59,10 @@ class NodeTable:
     words: list[str]
 
     def packed(self) -> dict[str, Any]:
-        whole = "predicted label part classes probabilities neighbours links degree".split()
+        whole = ("predicted", "label", "part", "classes", "probabilities", "neighbours", "links")
+        made = {name: packed(smallest_index(getattr(self, name))) for name in (*whole, "degree")}
         numbers, scale = quantised(self.terms)
-        return {name: packed(smallest_index(getattr(self, name))) for name in whole} | {
+        return made | {
             "shown": len(self.words),
             "ids": packed_texts(self.ids),
             "terms": packed(numbers),

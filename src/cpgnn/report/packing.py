@@ -53,9 +53,7 @@ def _deflated(data: bytes) -> str:
 
 def smallest_index(array: np.ndarray) -> np.ndarray:
     """Indices in the narrowest unsigned type that holds them."""
-    top = int(array.max(initial=0))
-    kind = np.uint8 if top < 2**8 else np.uint16 if top < 2**16 else np.uint32
-    return array.astype(kind)
+    return array.astype(np.min_scalar_type(int(array.max(initial=0))))
 
 
 def quantised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
