@@ -154,13 +154,13 @@ def test_what_libraries_say_when_memory_runs_out(error, monkeypatch, capsys):
     def fails():
         raise error
 
-    monkeypatch.setattr("cpgnn.engine.memory.address_space", lambda: 2 * 10**9)
+    monkeypatch.setattr("cpgnn.cli.app.address_space", lambda: 2 * 10**9)
     monkeypatch.setattr("cpgnn.cli.app.app", fails)
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 2
     assert "limited to 2.0 GB" in capsys.readouterr().err
-    monkeypatch.setattr("cpgnn.engine.memory.address_space", lambda: None)
+    monkeypatch.setattr("cpgnn.cli.app.address_space", lambda: None)
     if isinstance(error, SystemError):  # then it is a defect, which must be seen
         with pytest.raises(SystemError):
             main()

@@ -31,6 +31,7 @@ from cpgnn.cli.suggest import suggest
 from cpgnn.cli.table import table
 from cpgnn.cli.terminal import Stopped, safe_output, stopping
 from cpgnn.cli.verify import verify
+from cpgnn.engine.memory import address_space
 from cpgnn.errors import CPGNNError, Mention, either, tidy
 
 app = typer.Typer(
@@ -82,8 +83,6 @@ LEAST = 1_200_000_000
 
 def _exit_code() -> int:
     """Runs the command; what goes wrong is said on standard error."""
-    from cpgnn.engine.memory import address_space
-
     if (address_space() or LEAST) < LEAST:
         return _failed(_no_memory(), 2)
     try:
@@ -108,8 +107,6 @@ def _exit_code() -> int:
 
 def _lacks_memory(error: Exception) -> bool:
     """Also where there is not enough for the libraries themselves."""
-    from cpgnn.engine.memory import address_space
-
     if isinstance(error, SystemError):  # "error return without exception set"
         return address_space() is not None
     words = ("allocate memory", "failed to map segment")
@@ -139,8 +136,6 @@ def _without_output(error: OSError, code: int) -> int:
 
 
 def _no_memory() -> str:
-    from cpgnn.engine.memory import address_space
-
     limit = address_space()
     if limit is None:
         return "The graph does not fit into memory. Try a smaller one, or fewer features."

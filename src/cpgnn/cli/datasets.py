@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpgnn.errors import InputError, wrong_value
+
 if TYPE_CHECKING:
     from cpgnn.datasets import Dataset, Expected, Statistics
 
@@ -22,7 +24,6 @@ def datasets(
     """List the benchmark graphs, or describe and export one."""
     from cpgnn.cli.progress import waiting
     from cpgnn.datasets import load_dataset, write_tables
-    from cpgnn.errors import wrong_value
     from cpgnn.io import check_free
 
     if name is None:
@@ -43,7 +44,6 @@ def datasets(
 
 def _rows() -> list[tuple[str, ...]]:
     from cpgnn.datasets import SPECS, at_hand, load_dataset
-    from cpgnn.errors import InputError
 
     rows = []
     for name, spec in SPECS.items():

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.errors import wrong_value
 
 
 def demo(
@@ -21,7 +22,6 @@ def demo(
     from cpgnn.cli.printing import print_demo
     from cpgnn.cli.progress import progress_bar
     from cpgnn.demo import draw_demo, run_demo
-    from cpgnn.errors import wrong_value
     from cpgnn.run.folder import report_run
 
     if out.exists() and not out.is_dir():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.errors import InputError
+from cpgnn.io.presence import EXPLANATIONS, check_ending, check_files
 
 
 def explain(
@@ -41,11 +44,6 @@ def explain(
     threads: opt.Threads = None,
 ) -> None:
     """Explain predictions, neighbour by neighbour."""
-    from dataclasses import replace
-
-    from cpgnn.errors import InputError
-    from cpgnn.io.presence import EXPLANATIONS, check_ending, check_files
-
     check_files(nodes_file)
     if not nodes and nodes_file is None:
         raise InputError("Name at least one NODE, or use --nodes-file.")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.io.presence import check_run_folder
 
 
 def export(
@@ -19,8 +20,6 @@ def export(
     threads: opt.Threads = None,
 ) -> None:
     """Write the graph with its predictions, for Gephi and others."""
-    from cpgnn.io.presence import check_run_folder
-
     check_run_folder(run)
 
     from cpgnn.cli.progress import waiting

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.errors import check_share
 
 TEST = 0.2
 """Share of the labels held out for the scores, unless somebody says otherwise."""
@@ -102,7 +103,6 @@ def fit(
 
     from cpgnn.cli.printing import print_run
     from cpgnn.cli.progress import progress_bar
-    from cpgnn.errors import check_share
     from cpgnn.evaluation.thresholds import one_goal
     from cpgnn.io import check_free
     from cpgnn.run.fit import MOST_ROWS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.errors import wrong_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +58,6 @@ def generate(
     from cpgnn.cli.printing import print_notices
     from cpgnn.cli.progress import waiting
     from cpgnn.datasets import as_reference
-    from cpgnn.errors import wrong_value
     from cpgnn.io import check_free
     from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
     from cpgnn.synthetic.typed import Drawn, generate_typed_graph, moved

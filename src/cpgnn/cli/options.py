@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from cpgnn.errors import LARGEST_SEED, InputError
+from cpgnn.errors import LARGEST_SEED, InputError, check_share, must_be
+from cpgnn.io.address import locate
+from cpgnn.io.presence import TABLES, check_ending, check_files, check_run_folder
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
@@ -132,8 +134,6 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_options(**given: Any) -> None:
-        from cpgnn.io.presence import check_files
-
         check_files(given["edges"], given["labels"], *(given["features"] or ()))
         tables = Tables(**{name: given.pop(name) for name in shared})
         command(**given, tables=tables)
@@ -181,7 +181,6 @@ def repeated(context: typer.Context, config: Path | None) -> Path | None:
     if config is None:
         return None
     from cpgnn.engine.records import read_record
-    from cpgnn.errors import must_be
     from cpgnn.run.records import OptionsRecord
 
     path = config / "config.json" if config.is_dir() else config
@@ -247,8 +246,6 @@ def without_passwords(
     *, edges: str, labels: str | None, features: Sequence[str] | None
 ) -> dict[str, Any]:
     """The files as they are written down with a run."""
-    from cpgnn.io.address import locate
-
     one = {"edges": edges, "labels": labels}
     shown: dict[str, Any] = {key: str(locate(path)) for key, path in one.items() if path}
     return shown | ({"features": [str(locate(path)) for path in features]} if features else {})
@@ -279,8 +276,6 @@ def fitted_runs(
     *runs: Path, out: Path | None = None, threads: int | None = None
 ) -> list[run_module.Run]:
     """Fitted runs; they and the table to write are checked before anything slow is imported."""
-    from cpgnn.io.presence import TABLES, check_ending, check_run_folder
-
     for run in runs:
         check_run_folder(run)
     if out is not None:
@@ -299,7 +294,6 @@ def classifier(
 ) -> CPGNNClassifier:
     """The classifier of a fit, checked before any file is read."""
     from cpgnn.classifier import CPGNNClassifier
-    from cpgnn.errors import check_share
 
     if epochs is not None:
         parameters |= {"pretrain_epochs": epochs // 5, "epochs": epochs - epochs // 5}

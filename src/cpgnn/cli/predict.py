@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.errors import wrong_value
+from cpgnn.io.presence import TABLES, check_ending, check_files, check_run_folder
 
 
 def predict(
@@ -49,8 +51,6 @@ def predict(
 ) -> None:
     """Predict with a fitted model, for later nodes too. Columns are found as in 'fit'."""
     given = locals()
-    from cpgnn.io.presence import TABLES, check_ending, check_files, check_run_folder
-
     check_ending(out, *TABLES)
     check_run_folder(run)
     check_files(edges, *(features or ()))
@@ -58,7 +58,6 @@ def predict(
     import numpy as np
 
     from cpgnn.doubt.drift import drift_notice
-    from cpgnn.errors import wrong_value
     from cpgnn.evaluation.thresholds import Flag, flagged
     from cpgnn.io import write_table
     from cpgnn.run.folder import load_run

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.io.presence import check_run_folder
 
 
 def report(
@@ -18,8 +19,6 @@ def report(
     threads: opt.Threads = None,
 ) -> None:
     """Write a run as one HTML page that works offline."""
-    from cpgnn.io.presence import check_run_folder
-
     check_run_folder(run)
 
     from cpgnn.cli.progress import waiting

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from cpgnn.errors import wrong_value
+
 
 def reproduce(
     name: Annotated[str, typer.Argument(help="real, synthetic, ablation or compatibility.")],
@@ -35,8 +37,6 @@ def reproduce(
 
 
 def _listed(option: str, text: str, known: list[str]) -> list[str]:
-    from cpgnn.errors import wrong_value
-
     wanted = [word.strip() for word in text.split(",") if word.strip()]
     for word in wanted:
         if word not in known:

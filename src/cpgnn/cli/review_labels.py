@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.engine.formatting import percent
+from cpgnn.engine.text import count, some
 
 
 def review_labels(
@@ -29,8 +31,6 @@ def review_labels(
     from cpgnn.cli.progress import waiting
     from cpgnn.doubt.labels import NAMED
     from cpgnn.doubt.labels import review_labels as reviewed
-    from cpgnn.engine.formatting import percent
-    from cpgnn.engine.text import count, some
     from cpgnn.evaluation.cross_validation import FEW
     from cpgnn.io import write_table
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.errors import CPGNNError, wrong_value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -214,8 +216,6 @@ def predict(
 @contextmanager
 def _spark(master: str | None, conf: list[str] | None) -> Iterator[SparkSession]:
     """A session whose errors are messages."""
-    from cpgnn.errors import wrong_value
-
     _check_installed()
     from cpgnn.spark.errors import spark_errors
     from cpgnn.spark.session import session
@@ -249,9 +249,5 @@ def _given(spark: SparkSession, options: dict[str, Any]) -> Given:
 
 
 def _check_installed() -> None:
-    from importlib.util import find_spec
-
-    from cpgnn.errors import CPGNNError
-
-    if find_spec("pyspark") is None:
+    if util.find_spec("pyspark") is None:
         raise CPGNNError("pyspark is not installed. Try pip install 'cpgnn[spark]'.")

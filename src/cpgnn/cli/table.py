@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from cpgnn.errors import wrong_value
+
 
 def table(
     name: Annotated[str, typer.Argument(help="real, synthetic, ablation or compatibility.")],
@@ -20,7 +22,6 @@ def table(
 ) -> None:
     """Compare our results with the published ones."""
     from cpgnn.cli.printing import print_pages
-    from cpgnn.errors import wrong_value
     from cpgnn.experiments import tables
 
     if tables.table(name, results).empty:

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from cpgnn.engine.text import count
+from cpgnn.errors import InputError
+
 
 def verify(
     run: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' wrote.")],
 ) -> None:
     """Check that no file of a run was changed or lost."""
-    from cpgnn.engine.text import count
-    from cpgnn.errors import InputError
     from cpgnn.run.manifest import verify_run
 
     found = verify_run(run)
