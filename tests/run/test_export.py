@@ -241,7 +241,7 @@ def test_nodes_of_another_kind_are_there_without_a_class(tmp_path):
     table = pd.read_csv(tmp_path / "run/predictions.csv", keep_default_na=False)
     assert list(table["id"]) == list(graph.node_ids[kinds == "account"])
     assert (table["set"].str.split("|").str.len() * (table["set"] != "") == table["set_size"]).all()
-    assert sum(size for _, size, _ in gather(run, "run").set_sizes) == 48
+    assert sum(size for _, size, _ in gather(run, "run")["set_sizes"]) == 48
     for to, read in (("gexf", nx.read_gexf), ("graphml", nx.read_graphml)):
         found = read(export_run(run, tmp_path / f"g.{to}", to))
         assert list(found) == list(graph.node_ids)

@@ -14,8 +14,9 @@ times by the smallest p-value of every deal (Westfall and Young).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain, combinations, islice
 from math import factorial, prod
 from typing import Any
@@ -36,6 +37,11 @@ MOST_STEPS = 1_000_000
 MOST_WORK = 30_000_000
 """Labels and pairs looked at in all. Large graphs get fewer deals, but at least 999."""
 BATCH = 2_000_000
+
+Pairs = tuple[np.ndarray, np.ndarray]
+"""Pairs of nodes [2, m], and how much each counts [m]."""
+Statistic = Callable[[np.ndarray, int], np.ndarray]
+"""Of deals [b, n] of c classes: how far each is from chance, [b]."""
 
 
 @dataclass(frozen=True)
@@ -66,28 +72,28 @@ class Independence:
         rng = np.random.default_rng(seed)
         near = list(_near(graph, labelled[graph.labels[labelled] >= 0], rng))
         some = rng.permutation(labelled)[:MOST_PAIRS]
-        nodes = np.unique(np.concatenate([some, *(pairs.ends.ravel() for pairs in near)]))
+        nodes = np.unique(np.concatenate([some, *(ends.ravel() for ends, _ in near)]))
         nodes = nodes[graph.labels[nodes] >= 0]
         classes, y = np.unique(graph.labels[nodes], return_inverse=True)
         degree = rankdata(graph.num_neighbours[nodes])
-        looks: dict[str, _Pairs | _Ranks] = {
-            name: _Pairs(np.searchsorted(nodes, pairs.ends), pairs.weight)
-            for name, pairs in zip(("edge", "two_steps"), near, strict=True)
-            if len(pairs.weight)
+        looks: dict[str, Statistic] = {
+            name: partial(_chi_square, np.searchsorted(nodes, ends), weight)
+            for name, (ends, weight) in zip(("edge", "two_steps"), near, strict=True)
+            if len(weight)
         }
         if len(nodes) and np.ptp(degree) > 0:
-            looks["degree"] = _Ranks(degree - degree.mean())
+            looks["degree"] = partial(_rank_spread, degree - degree.mean())
         if len(classes) < 2 or not looks:
             return None
         sizes = np.bincount(y)
         ways = factorial(len(y)) // prod(factorial(int(size)) for size in sizes)
         alike = prod(factorial(int(count)) for count in np.bincount(sizes))
-        work = len(y) + sum(len(pairs.weight) for pairs in near)
+        work = len(y) + sum(len(weight) for _, weight in near)
         tried = min(ways, deals, max(999, MOST_WORK // work))
         exact = ways == tried
         dealt = _every_deal(y) if exact else (rng.permutation(y) for _ in range(tried))
         observed, *drawn = (
-            np.stack([look.statistic(batch, len(classes)) for look in looks.values()], axis=1)
+            np.stack([look(batch, len(classes)) for look in looks.values()], axis=1)
             for batch in chain([y[None]], _batches(dealt, max(1, BATCH // work)))
         )
         drawn = drawn if exact else [observed, *drawn]
@@ -139,51 +145,27 @@ def corrected(observed: np.ndarray, drawn: np.ndarray) -> list[float]:
     return [float((smallest <= p).mean()) for p in p_values(observed[None])[0]]
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """Pairs of nodes [2, m], and how much each counts."""
-
-    ends: np.ndarray
-    weight: np.ndarray
-
-    @classmethod
-    def of(cls, M: sp.sparray, nodes: np.ndarray, rng: np.random.Generator) -> _Pairs:
-        """The pairs above the diagonal of M; of too many, a choice in proportion to its values."""
-        M = sp.triu(M, 1)
-        M.eliminate_zeros()
-        ends, weight = nodes[np.stack(M.coords)], M.data.astype(np.float64)
-        if len(weight) > MOST_PAIRS:
-            chosen = rng.choice(len(weight), MOST_PAIRS, replace=False, p=weight / weight.sum())
-            ends, weight = ends[:, chosen], np.ones(MOST_PAIRS)
-        return cls(ends, weight)
-
-    def statistic(self, y: np.ndarray, c: int) -> np.ndarray:
-        """χ² for each of the deals y [b, n]."""
-        b = len(y)
-        key = y[:, self.ends[0]] * c + y[:, self.ends[1]] + c * c * np.arange(b)[:, None]
-        C = np.bincount(key.ravel(), np.tile(self.weight, b), minlength=b * c * c).reshape(b, c, c)
-        C = C + C.transpose(0, 2, 1)
-        ends = C.sum(axis=2)
-        E = ends[:, :, None] * ends[:, None, :] / C.sum(axis=(1, 2), keepdims=True)
-        parts = np.divide((C - E) ** 2, E, out=np.zeros_like(C), where=E > 0)
-        return parts.sum(axis=(1, 2)).round(6)
+def _chi_square(ends: np.ndarray, weight: np.ndarray, y: np.ndarray, c: int) -> np.ndarray:
+    """χ² over pairs of nodes [2, m] with weights [m], for each of the deals y [b, n]."""
+    b = len(y)
+    key = y[:, ends[0]] * c + y[:, ends[1]] + c * c * np.arange(b)[:, None]
+    C = np.bincount(key.ravel(), np.tile(weight, b), minlength=b * c * c).reshape(b, c, c)
+    C = C + C.transpose(0, 2, 1)
+    sums = C.sum(axis=2)
+    E = sums[:, :, None] * sums[:, None, :] / C.sum(axis=(1, 2), keepdims=True)
+    parts = np.divide((C - E) ** 2, E, out=np.zeros_like(C), where=E > 0)
+    return parts.sum(axis=(1, 2)).round(6)
 
 
-@dataclass(frozen=True, eq=False)
-class _Ranks:
-    """Ranks of the nodes [n], less their mean."""
-
-    rank: np.ndarray
-
-    def statistic(self, y: np.ndarray, c: int) -> np.ndarray:
-        """Σ_c n_c r̄_c² for each of the deals y [b, n]."""
-        b, sizes = len(y), np.bincount(y[0], minlength=c)
-        key = (y + c * np.arange(b)[:, None]).ravel()
-        sums = np.bincount(key, np.tile(self.rank, b), minlength=b * c).reshape(b, c)
-        return (sums**2 / sizes).sum(axis=1).round(6)
+def _rank_spread(rank: np.ndarray, y: np.ndarray, c: int) -> np.ndarray:
+    """Σ_c n_c r̄_c² of ranks less their mean [n], for each of the deals y [b, n]."""
+    b, sizes = len(y), np.bincount(y[0], minlength=c)
+    key = (y + c * np.arange(b)[:, None]).ravel()
+    sums = np.bincount(key, np.tile(rank, b), minlength=b * c).reshape(b, c)
+    return (sums**2 / sizes).sum(axis=1).round(6)
 
 
-def _near(graph: Graph, nodes: np.ndarray, rng: np.random.Generator) -> Iterator[_Pairs]:
+def _near(graph: Graph, nodes: np.ndarray, rng: np.random.Generator) -> Iterator[Pairs]:
     """Pairs of these nodes that an edge joins, then pairs that share a neighbour but no edge.
 
     A neighbour of d of them gives its pairs the weight 1 / (d - 1): hubs, which everybody shares,
@@ -192,13 +174,24 @@ def _near(graph: Graph, nodes: np.ndarray, rng: np.random.Generator) -> Iterator
     to_nodes = graph.adjacency[:, nodes]
     to_nodes.data = np.ones(to_nodes.nnz)
     joined = to_nodes[nodes]
-    yield _Pairs.of(joined, nodes, rng)
+    yield _above(joined, nodes, rng)
     d = np.diff(to_nodes.indptr).astype(np.int64)
     middle = rng.permutation(np.flatnonzero((d > 1) & (d**2 <= MOST_STEPS // 10)))
     middle = middle[np.cumsum(d[middle] ** 2) <= MOST_STEPS]
     L = to_nodes[middle]
     shared = sp.csr_array(L.T @ sp.diags_array(1 / (d[middle] - 1)) @ L)
-    yield _Pairs.of(shared - shared.multiply(joined), nodes, rng)
+    yield _above(shared - shared.multiply(joined), nodes, rng)
+
+
+def _above(M: sp.sparray, nodes: np.ndarray, rng: np.random.Generator) -> Pairs:
+    """The pairs above the diagonal of M; of too many, a choice in proportion to its values."""
+    M = sp.triu(M, 1)
+    M.eliminate_zeros()
+    ends, weight = nodes[np.stack(M.coords)], M.data.astype(np.float64)
+    if len(weight) > MOST_PAIRS:
+        chosen = rng.choice(len(weight), MOST_PAIRS, replace=False, p=weight / weight.sum())
+        ends, weight = ends[:, chosen], np.ones(MOST_PAIRS)
+    return ends, weight
 
 
 def _every_deal(y: np.ndarray) -> Iterator[np.ndarray]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpgnn.check import Finding, find
+from cpgnn.check import find
 from cpgnn.check.finding import worst_first
 from cpgnn.engine.formatting import matrix_title, percent, ratio, relation_name, what_decides
 from cpgnn.engine.text import count
@@ -17,65 +16,24 @@ from cpgnn.explanation.sentences import PARTS, USES
 from cpgnn.explanation.terms import ECHO, OWN
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
 from cpgnn.relations.relation import TWO_HOPS
-from cpgnn.report.answer import Answer, answer
+from cpgnn.report.answer import answer
 from cpgnn.report.charts import Chart, Series, line_chart
 from cpgnn.report.grids import Grid, confusion_grid, share_grid
-from cpgnn.report.labels import Labels, labels
+from cpgnn.report.labels import labels
 from cpgnn.report.learning import learning_charts
 from cpgnn.report.nodes import node_data
-from cpgnn.report.suspects import Extremes, extremes
+from cpgnn.report.suspects import extremes
 
 if TYPE_CHECKING:
     from cpgnn.run.run import Run
-
-
-@dataclass(frozen=True, eq=False)
-class Contents:
-    """One report."""
-
-    name: str
-    run: Run
-    facts: tuple[tuple[str, str], ...]
-    answer: Answer
-    matrix: Grid
-    true_matrix: Grid | None
-    propagated: tuple[Grid, ...]
-    """The doubly stochastic matrices: learned, and the estimate it started from."""
-    relations: tuple[Grid, ...]
-    """One for each relation, the weightiest first; none if there is only one."""
-    confusion: Grid | None
-    charts: tuple[Chart, ...]
-    tried: Tried | None
-    """Of a blend: what was tried, what it scored, what it cost."""
-    reliability: Chart | None
-    not_calibrated: str
-    """Why the probabilities were not corrected, if they were not."""
-    findings: tuple[Finding, ...]
-    set_sizes: tuple[tuple[int, int, float], ...]
-    """Classes in a set, nodes that have such a set, and their share; every size but unused ones."""
-    labels: Labels
-    nodes: Extremes
-    data: dict[str, Any]
-    """What the search box searches."""
 
 
 MOST_RELATIONS, MOST_WAYS = 8, 5
 """Relations whose matrices are drawn, and ways to hear neighbours that are listed at once."""
 
 
-@dataclass(frozen=True)
-class Tried:
-    """Rows of the table of what was tried."""
-
-    score: str
-    rows: tuple[tuple[str, ...], ...]
-    """Name, what it is, score, log loss, CPU seconds, what became of it."""
-    rest: tuple[tuple[str, ...], ...]
-    """The ways to hear neighbours that did worst."""
-
-
-def gather(run: Run, name: str) -> Contents:
-    """The report on a run; `name` is what the page calls it."""
+def gather(run: Run, name: str) -> dict[str, Any]:
+    """What page.html shows of a run; `name` is what the page calls it."""
     classifier, graph, P = run.classifier, run.graph, run.prediction.probabilities
     names, weighted, test = tuple(run.class_names), graph.is_weighted, run.evaluation
     F, caption = classifier.edge_frequency_interval_, matrix_title(weighted)
@@ -92,27 +50,27 @@ def gather(run: Run, name: str) -> Contents:
         who = f"{measured(test, short=True)} by their label (row) and the class they got (column)"
         confusion = confusion_grid(test.confusion, names, who)
     listed, chosen_by = extremes(run), classifier.settings_.select_by.replace("_", " ")
-    return Contents(
-        name=name,
-        run=run,
-        facts=_facts(run),
-        answer=answer(run),
-        matrix=share_grid(
+    return {
+        "name": name,
+        "run": run,
+        "facts": _facts(run),
+        "answer": answer(run),
+        "matrix": share_grid(
             f"{caption}; small: {percent(F.confidence, 0)} interval", F, names, weighted=weighted
         ),
-        true_matrix=true,
-        propagated=tuple(propagated),
-        relations=_relations(run),
-        confusion=confusion,
-        charts=learning_charts(run.history, run.kept, chosen_by),
-        tried=_tried(run, chosen_by),
-        reliability=_reliability(run.calibration) if run.calibration else None,
-        not_calibrated=_not_calibrated(run),
-        findings=worst_first([*run.edge_findings, *find(graph, classifier.split_)]),
-        set_sizes=_set_sizes(run),
-        labels=labels(run),
-        nodes=listed,
-        data={
+        "true_matrix": true,
+        "propagated": propagated,  # the doubly stochastic ones
+        "relations": _relations(run),
+        "confusion": confusion,
+        "charts": learning_charts(run.history, run.kept, chosen_by),
+        "tried": _tried(run, chosen_by),
+        "reliability": _reliability(run.calibration) if run.calibration else None,
+        "not_calibrated": _not_calibrated(run),
+        "findings": worst_first([*run.edge_findings, *find(graph, classifier.split_)]),
+        "set_sizes": _set_sizes(run),
+        "labels": labels(run),
+        "nodes": listed,
+        "data": {
             "classes": list(names),
             "run": name,
             "layers": classifier.num_layers_,
@@ -122,10 +80,11 @@ def gather(run: Run, name: str) -> Contents:
             "uses": ["", USES["train"], USES["val"], USES["test"]],
             "nodes": node_data(classifier, P, listed.positions),
         },
-    )
+    }
 
 
 def _relations(run: Run) -> tuple[Grid, ...]:
+    """One matrix for each relation, the weightiest first; none if there is only one."""
     evidence, grids = run.classifier.evidence_, []
     for name, F in list(run.relations.items())[:MOST_RELATIONS]:
         share = evidence.get(name, 0.0)
@@ -135,6 +94,7 @@ def _relations(run: Run) -> tuple[Grid, ...]:
 
 
 def _set_sizes(run: Run) -> tuple[tuple[int, int, float], ...]:
+    """Classes in a set, nodes that have such a set, and their share; every size but unused ones."""
     if run.sets is None:
         return ()
     c, sizes = len(run.class_names), run.sets.sizes[run.graph.predicted]
@@ -162,7 +122,9 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in facts.items() if value)
 
 
-def _tried(run: Run, chosen_by: str) -> Tried | None:
+def _tried(run: Run, chosen_by: str) -> dict[str, Any] | None:
+    """Of a blend: what was tried (name, what it is, score, log loss, CPU seconds, what became of
+    it), and the rest: the ways to hear neighbours that did worst."""
     if not run.classifier.evidence_ or run.trials.empty:
         return None
     stages = run.trials["note"] == ""
@@ -179,7 +141,7 @@ def _tried(run: Run, chosen_by: str) -> Tried | None:
         for i, t in run.trials.to_dict("index").items()
     )
     most = int((~stages).sum()) + MOST_WAYS
-    return Tried(chosen_by, rows[:most], rows[most:])
+    return {"score": chosen_by, "rows": rows[:most], "rest": rows[most:]}
 
 
 def _reliability(made: Calibration) -> Chart | None:
@@ -208,6 +170,7 @@ def _dots(name: str, style: str, bins: Reliability) -> Series:
 
 
 def _not_calibrated(run: Run) -> str:
+    """Why the probabilities were not corrected, if they were not."""
     made, val = run.calibration, len(run.split.val)
     if made is None:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import Any
 
 from markupsafe import Markup
 
@@ -17,17 +17,17 @@ from cpgnn.report.grids import OPTIMISTIC
 from cpgnn.report.notebook import template
 from cpgnn.report.packing import script_json
 
-if TYPE_CHECKING:
-    from cpgnn.report.contents import Contents
 
+def render(contents: dict[str, Any]) -> str:
+    """The page, from what `gather` found.
 
-def render(contents: Contents) -> str:
-    """The page. Its own script is the only one that the browser may run, known by its hash."""
+    Its own script is the only one that the browser may run, known by its hash.
+    """
     script = _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = template("page.html").render(
         report=contents,
-        data=script_json(contents.data),
+        data=script_json(contents["data"]),
         script=Markup(script),
         script_hash=digest,
         style=Markup(_asset("page.css")),
