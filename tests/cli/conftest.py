@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ import pandas as pd
 import pytest
 
 from cpgnn.cli import main
+
+FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 60"
 
 
 @dataclass(frozen=True)
@@ -63,3 +66,23 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     features.insert(0, "id", ids)
     features.to_csv("features.csv", index=False)
     return tmp_path
+
+
+@pytest.fixture
+def fit_words() -> list[str]:
+    """How `run` is fitted, but for --out."""
+    return FIT.split()
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fitted") / "run"
+
+
+@pytest.fixture
+def run(cpgnn: Callable[..., Outcome], files: Path, fit_words: list[str], kept: Path) -> Path:
+    """A run of the example, fitted once and copied for each test."""
+    if not kept.exists():
+        done = cpgnn(*fit_words, "--out", kept)
+        assert done.code == 0, done.err
+    return Path(shutil.copytree(kept, files / "run"))

@@ -5,15 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-WORDS = ("--features", "features.csv", "--epochs", 40, "--prior", "mlp", "--layers", 1)
-
-
-@pytest.fixture
-def run(cpgnn, files):
-    done = cpgnn("fit", "edges.csv", "--labels", "labels.csv", *WORDS, "--out", "run")
-    assert done.code == 0, done.err
-    return "run"
-
 
 def test_doubtful_labels_are_listed_and_written(cpgnn, files, run):
     done = cpgnn("review-labels", run)
@@ -25,7 +16,7 @@ def test_doubtful_labels_are_listed_and_written(cpgnn, files, run):
     assert list(table.columns)[:4] == ["rank", "id", "label", "suggested"]
 
 
-def test_suggestions_are_filled_in_and_fed_back(cpgnn, files, run):
+def test_suggestions_are_filled_in_and_fed_back(cpgnn, files, run, fit_words):
     shown = cpgnn("suggest", run, "--budget", 4)
     assert shown.code == 0, shown.err
     assert "  1. " in shown.out
@@ -38,7 +29,7 @@ def test_suggestions_are_filled_in_and_fed_back(cpgnn, files, run):
     assert not set(asked["id"]) & set(known["id"])
     table.loc[asked.index, "label"] = known["label"].iloc[0]
     table.to_csv("more.csv", index=False)
-    again = cpgnn("fit", "edges.csv", "--labels", "more.csv", *WORDS, "--out", "next")
+    again = cpgnn(*fit_words, "--labels", "more.csv", "--out", "next")
     assert again.code == 0, again.err
     compared = cpgnn("diff", run, "next", "--out", "changed.csv")
     assert compared.code == 0, compared.err

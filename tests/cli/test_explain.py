@@ -16,21 +16,6 @@ from cpgnn.cli import reasons
 from cpgnn.cli.reasons import in_italics
 from cpgnn.explanation.terms import others
 
-FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 60"
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    return tmp_path_factory.mktemp("fitted") / "run"
-
-
-@pytest.fixture
-def run(cpgnn, files, kept):
-    """A run of the example, fitted once and copied for each test."""
-    if not kept.exists():
-        assert cpgnn(*FIT.split(), "--out", kept).code == 0
-    return shutil.copytree(kept, files / "run")
-
 
 def test_text_says_what_the_library_says(cpgnn, run):
     done = cpgnn("explain", "run", "041", "003", "--top", "2")
@@ -54,7 +39,7 @@ def test_names_are_in_italics_not_between_stars():
     assert slanted == ["fraud", "honest"]
 
 
-def test_of_what_is_not_known_nothing_is_drawn(cpgnn, files):
+def test_of_what_is_not_known_nothing_is_drawn(cpgnn, files, fit_words):
     """A node with neither edges nor features: the sentences, and no bar of full length for 0."""
     table = pd.read_csv("features.csv", dtype={"id": str})
     table.loc[table["id"] == "079", table.columns[1:]] = 0.0
@@ -62,7 +47,7 @@ def test_of_what_is_not_known_nothing_is_drawn(cpgnn, files):
     edges = pd.read_csv("edges.csv", dtype=str)
     edges[(edges["source"] != "079") & (edges["target"] != "079")].to_csv("edges.csv", index=False)
     # Scaling by rows keeps a row of zeros, as the network sees it.
-    words = [*FIT.split(), "--preset", "paper", "--out", "alone"]
+    words = [*fit_words, "--preset", "paper", "--out", "alone"]
     assert cpgnn(*words).code == 0
     done = cpgnn("explain", "alone", "079")
     assert "nothing is known about it" in " ".join(done.out.split())

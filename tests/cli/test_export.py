@@ -4,16 +4,6 @@ from __future__ import annotations
 
 import networkx as nx
 import pandas as pd
-import pytest
-
-FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 40"
-
-
-@pytest.fixture
-def run(cpgnn, files):
-    done = cpgnn(*FIT.split(), "--out", "run")
-    assert done.code == 0, done.err
-    return files / "run"
 
 
 def test_writes_what_fit_predicted(cpgnn, run):
@@ -51,11 +41,12 @@ def test_errors_say_what_to_do(cpgnn, run):
         assert not [path for path in run.parent.iterdir() if path.name.startswith(("g.", ".g"))]
 
 
-def test_a_control_character_does_not_get_as_far_as_a_run(cpgnn, files):
+def test_a_control_character_does_not_get_as_far_as_a_run(cpgnn, files, fit_words):
     for name in ("edges", "labels", "features"):
         table = pd.read_csv(f"{name}.csv", dtype=dict.fromkeys(("source", "target", "id"), str))
         table.replace({"000": "00\x01"}).to_parquet(f"{name}.parquet")
-    done = cpgnn(*FIT.replace(".csv", ".parquet").split(), "--out", "run")
+    words = (word.replace(".csv", ".parquet") for word in fit_words)
+    done = cpgnn(*words, "--out", "run")
     assert done.code == 2
     assert "A node id must have no control characters. Got '00\\x01'" in done.err
     assert not (files / "run").exists()

@@ -5,19 +5,8 @@ from __future__ import annotations
 import json
 from html import unescape
 
-import pytest
-
 from cpgnn import load_run
 from cpgnn.engine.formatting import between, percent
-
-FIT = "fit edges.csv --labels labels.csv --features features.csv --prior mlp --layers 1 --epochs 40"
-
-
-@pytest.fixture
-def run(cpgnn, files):
-    done = cpgnn(*FIT.split(), "--out", "run")
-    assert done.code == 0, done.err
-    return files / "run"
 
 
 def test_fit_writes_it_and_report_writes_the_same_again(cpgnn, run):
@@ -38,9 +27,9 @@ def test_names_the_scores_of_the_run(run):
     assert "http" not in page.replace("http-equiv", "")
 
 
-def test_terminal_and_page_say_the_same(cpgnn, files):
+def test_terminal_and_page_say_the_same(cpgnn, files, fit_words):
     """One judgement, one rounding: every score of the terminal stands on the page."""
-    printed = cpgnn(*FIT.split(), "--out", "run").out
+    printed = cpgnn(*fit_words, "--out", "run").out
     page = unescape((files / "run" / "report.html").read_text(encoding="utf-8"))
     made = load_run("run")
     for sentence in (made.verdict.headline, *made.verdict.reasons):

@@ -176,7 +176,8 @@ class Explanation:
         source, column, value, typical and error (see `Feature`).
         """
         if self.features is None:
-            return self._frame(self._own())
+            parts = {f"{PRIOR}: {name}": part for name, part in (self.parts or {}).items()}
+            return self._frame(parts or {PRIOR: self.prior})
         own = self.features.to_frame()
         part = own.pop("part")
         own.insert(1, "term", PRIOR if self.parts is None else f"{PRIOR}: " + part)
@@ -187,19 +188,16 @@ class Explanation:
         place = pd.Index(as_text(self.node_ids)).drop_duplicates().get_indexer(made["node"])
         return made.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
 
-    def _own(self) -> dict[str, np.ndarray]:
-        """The own part by the names of its terms."""
-        if self.parts is None:
-            return {PRIOR: self.prior}
-        return {f"{PRIOR}: {name}": part for name, part in self.parts.items()}
-
     def _frame(self, own: dict[str, np.ndarray]) -> pd.DataFrame:
         """`own` and all terms of others."""
         c, everyone = len(self.class_names), np.arange(len(self))
         nobody, through = np.full(len(self), -1), np.arange(len(self.neighbours))
+        heard = np.full(len(self.neighbours), NEIGHBOUR, dtype=object)
+        if self.relations is not None:
+            heard = np.where(self.relations == EDGES, heard, heard + ": " + self.relations)
         blocks: list[tuple[np.ndarray, Any, np.ndarray, np.ndarray]]
         blocks = [(everyone, name, nobody, part) for name, part in own.items()]
-        blocks.append((self.owner, self._kinds(), through, self.contributions))
+        blocks.append((self.owner, heard, through, self.contributions))
         if self.num_layers > 1:  # else no walk is long enough to come back
             blocks.append((everyone, RETURNING, nobody, self.returning))
         if self.far is not None:
@@ -221,13 +219,6 @@ class Explanation:
         table["class"] = np.tile(names, len(node))
         table["contribution"] = np.concatenate([b[3] for b in blocks])[order[::c]].ravel()
         return table
-
-    def _kinds(self) -> np.ndarray:
-        """What each neighbour's term is called, [m]."""
-        plain = np.full(len(self.neighbours), NEIGHBOUR, dtype=object)
-        if self.relations is None:
-            return plain
-        return np.where(self.relations == EDGES, plain, plain + ": " + self.relations)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and text, ready for JSON; lists over classes follow "classes"."""

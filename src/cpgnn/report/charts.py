@@ -7,7 +7,7 @@ page nor shrinks with it, and takes a second and ten times the bytes for the fou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ Tick = tuple[float, str]
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """What a line shows: y over x. With `dots`, each point is drawn too."""
+    """What a line shows: y over x. With `dots`, each point is marked too."""
 
     name: str
     style: str
@@ -31,25 +31,17 @@ class Series:
     x: np.ndarray
     y: np.ndarray
     dots: bool = False
+    points: tuple[tuple[str, str], ...] = ()
+    """Where it is drawn, once it is in a chart."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line as it is drawn."""
-
-    name: str
-    style: str
-    points: tuple[tuple[str, str], ...]
-    dots: bool
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chart:
     """A line chart. `text` says in words what it shows."""
 
     title: str
     text: str
-    lines: tuple[Line, ...]
+    lines: tuple[Series, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     x_name: str
@@ -81,10 +73,10 @@ def line_chart(
     def up(y: Any) -> Any:
         return np.round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * y / ceiling, 1)
 
-    def drawn(s: Series) -> Line:
+    def drawn(s: Series) -> Series:
         x, y = thinned(s.x, s.y)
         points = ((f"{a:g}", f"{b:g}") for a, b in zip(across(x), up(y), strict=True))
-        return Line(s.name, s.style, tuple(points), s.dots)
+        return replace(s, points=tuple(points))
 
     def named(value: float, axis: str) -> str:
         return f"{100 * value:.0f} %" if axis in percent else f"{value:,g}"
