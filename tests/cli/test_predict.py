@@ -33,12 +33,9 @@ def later(files):
     pd.concat([features, rows]).to_csv("later_features.csv", index=False)
 
 
-def test_nodes_that_arrive_later(cpgnn, files):
+def test_nodes_that_arrive_later(cpgnn, files, run):
     later(files)
-    assert cpgnn(*FIT, *WITH, "--layers", "1", "--out", "run").code == 0
-    done = cpgnn(
-        "predict", "run", "later.csv", "--features", "later_features.csv", "--out", "out.csv"
-    )
+    done = predict(cpgnn)
     assert done.code == 0, done.err
     table = pd.read_csv("out.csv", dtype={"id": str}).set_index("id")
     assert len(table) == 82
@@ -55,18 +52,12 @@ def test_a_featureless_model_refuses_new_nodes(cpgnn, files):
     assert not (files / "out.csv").exists()
 
 
-def fitted(cpgnn, *more):
-    done = cpgnn(*FIT, *WITH, "--layers", "1", "--out", "run", *more)
-    assert done.code == 0, done.err
-
-
 def predict(cpgnn, features="later_features.csv"):
     return cpgnn("predict", "run", "later.csv", "--features", features, "--out", "out.csv")
 
 
-def test_known_nodes_keep_their_label_and_split(cpgnn, files):
+def test_known_nodes_keep_their_label_and_split(cpgnn, files, run):
     later(files)
-    fitted(cpgnn)
     assert predict(cpgnn).code == 0
     keep = ["label", "split"]
     one, two = (
@@ -78,10 +69,9 @@ def test_known_nodes_keep_their_label_and_split(cpgnn, files):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
-def test_features_are_matched_by_name(cpgnn, files, kind):
+def test_features_are_matched_by_name(cpgnn, files, kind, run):
     """Columns in another order, and one more, change nothing."""
     later(files)
-    fitted(cpgnn)
     assert predict(cpgnn).code == 0
     expected = (files / "out.csv").read_bytes()
     table = pd.read_csv("later_features.csv", dtype={"id": str})
@@ -101,9 +91,8 @@ def test_features_are_matched_by_name(cpgnn, files, kind):
     assert (files / "out.csv").read_bytes() == expected
 
 
-def test_a_missing_feature_is_named(cpgnn, files):
+def test_a_missing_feature_is_named(cpgnn, files, run):
     later(files)
-    fitted(cpgnn)
     table = pd.read_csv("later_features.csv", dtype={"id": str})
     table.rename(columns={"x3": "x3_"}).to_csv("other.csv", index=False)
     done = predict(cpgnn, "other.csv")
@@ -113,9 +102,8 @@ def test_a_missing_feature_is_named(cpgnn, files):
 
 
 @pytest.mark.parametrize("kind", ["csv", "npz"])
-def test_without_names_columns_count_by_position(cpgnn, files, kind):
+def test_without_names_columns_count_by_position(cpgnn, files, kind, run):
     later(files)
-    fitted(cpgnn)
     assert predict(cpgnn).code == 0
     expected = (files / "out.csv").read_bytes()
     table = pd.read_csv("later_features.csv", dtype={"id": str})
@@ -132,14 +120,15 @@ def test_without_names_columns_count_by_position(cpgnn, files, kind):
     assert (files / "out.csv").read_bytes() == expected
 
 
-def test_categories_and_medians_are_those_of_the_fit(cpgnn, files):
+def test_categories_and_medians_are_those_of_the_fit(cpgnn, files, fit_words):
     """The later file alone would give other categories, other medians, and text for a number."""
     table = pd.read_csv("features.csv", dtype={"id": str})
     table["size"] = np.where(np.arange(80) % 2, "1", "large")
     table["x1"] = table["x1"].where(np.arange(80) > 5)
     table.to_csv("features.csv", index=False)
     later(files)
-    fitted(cpgnn, "--one-hot", "--impute", "median")
+    done = cpgnn(*fit_words, "--one-hot", "--impute", "median", "--out", "run")
+    assert done.code == 0, done.err
     rows = pd.read_csv("later_features.csv", dtype=str)
     median = pd.read_csv("features.csv")["x1"].astype(np.float32).median()
     rows["size"] = "1"
@@ -165,9 +154,8 @@ def lines(path, *rows):
     path.write_text("\n".join(rows) + "\n")
 
 
-def test_later_edges_are_added_to_the_fitted_graph(cpgnn, files):
+def test_later_edges_are_added_to_the_fitted_graph(cpgnn, files, run):
     """One later edge between known nodes: as if the fit's file had had it, and nothing else."""
-    fitted(cpgnn)
     lines(files / "more.csv", "source,target", "001,new1", "003,005")
     features = (files / "features.csv").read_text().splitlines()
     lines(files / "more_features.csv", features[0], features[2].replace("001,", "new1,", 1))
@@ -195,8 +183,7 @@ def test_later_edges_are_added_to_the_fitted_graph(cpgnn, files):
     assert "1 new node and 2 new edges were added" in done.err
 
 
-def test_later_edges_between_known_nodes_need_no_features(cpgnn, files):
-    fitted(cpgnn)
+def test_later_edges_between_known_nodes_need_no_features(cpgnn, files, run):
     lines(files / "more.csv", "source,target", "001,003")
     done = cpgnn("predict", "run", "more.csv", "--out", "out.csv")
     assert done.code == 0, done.err
@@ -208,9 +195,8 @@ def test_later_edges_between_known_nodes_need_no_features(cpgnn, files):
     assert "1 new node without features got the medians of the fit" in done.err
 
 
-def test_the_whole_graph_can_be_another(cpgnn, files):
+def test_the_whole_graph_can_be_another(cpgnn, files, run):
     """--replace-graph: only what the files say counts."""
-    fitted(cpgnn)
     lines(files / "more.csv", "source,target", "001,003")
     done = cpgnn("predict", "run", "more.csv", "--replace-graph", "--out", "out.csv")
     assert done.code == 2, "no features anywhere"
@@ -287,9 +273,8 @@ def test_no_header_is_remembered_too(cpgnn, files):
     assert set(pd.read_csv("q.csv", dtype=str)["id"]) == {"001", "002"}
 
 
-def test_new_nodes_of_which_half_have_no_features(cpgnn, files):
+def test_new_nodes_of_which_half_have_no_features(cpgnn, files, run):
     later(files)
-    fitted(cpgnn)
     more = pd.read_csv("later.csv", dtype=str)
     more[more["source"].str.startswith("new")].to_csv("later.csv", index=False)
     features = pd.read_csv("later_features.csv", dtype={"id": str})
@@ -303,13 +288,14 @@ def test_new_nodes_of_which_half_have_no_features(cpgnn, files):
     assert {"new1", "new2"} <= set(pd.read_csv("out.csv", dtype={"id": str})["id"])
 
 
-def test_columns_found_by_what_they_hold_are_found_again(cpgnn, files):
+def test_columns_found_by_what_they_hold_are_found_again(cpgnn, files, fit_words):
     """Also where a later file is too short to tell."""
     edges = pd.read_csv("edges.csv", dtype=str)
     edges.iloc[::2] = edges.iloc[::2, ::-1].to_numpy()
     edges = edges.rename(columns={"source": "Wer", "target": "Wen"}).assign(a="x", b="y")
     edges[["a", "Wer", "b", "Wen"]].to_csv("edges.csv", index=False)
-    fitted(cpgnn)
+    fit = cpgnn(*fit_words, "--out", "run")
+    assert fit.code == 0, fit.err
     (files / "later.csv").write_text("a,Wer,b,Wen\nx,new1,y,001\n")
     done = cpgnn("predict", "run", "later.csv", "--out", "out.csv")
     assert done.code == 0, done.err

@@ -67,12 +67,8 @@ class Homophily:
 
     @classmethod
     def of(cls, graph: Graph, *, by_weight: bool = True) -> Homophily:
-        return cls(
-            homophily_ratio(graph, by_weight=by_weight),
-            node_homophily(graph, by_weight=by_weight),
-            adjusted_homophily(graph, by_weight=by_weight),
-            label_informativeness(graph, by_weight=by_weight),
-        )
+        measures = homophily_ratio, node_homophily, adjusted_homophily, label_informativeness
+        return cls(*(measure(graph, by_weight=by_weight) for measure in measures))
 
 
 @dataclass(frozen=True)
@@ -200,29 +196,15 @@ def check(
     )
 
 
-def check_loaded(
-    loaded: LoadedGraph,
-    *,
-    compare: bool = True,
-    positive: str | None = None,
-    seed: int = 0,
-    begin: Begin | None = None,
-) -> CheckReport:
-    """`check` of a graph as its files describe it, with the split that they name."""
+def check_loaded(loaded: LoadedGraph, *, seed: int = 0, **options: Any) -> CheckReport:
+    """`check` of a graph as its files describe it, with the split that they name; `options` are
+    others of its arguments."""
     from cpgnn.run.fit import choose_split
 
     split = None
     if loaded.split is not None and _has_two_classes(loaded.graph):
         split = choose_split(loaded, test=0.2, validation=0.0, seed=seed)
-    report = check(
-        loaded.graph,
-        split,
-        rows=loaded.rows,
-        compare=compare,
-        positive=positive,
-        seed=seed,
-        begin=begin,
-    )
+    report = check(loaded.graph, split, rows=loaded.rows, seed=seed, **options)
     more = [*missing_features(loaded), *one_sided(loaded)]
     return replace(report, findings=worst_first([*more, *report.findings]))
 
