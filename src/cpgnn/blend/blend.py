@@ -72,7 +72,7 @@ class Blend:
         P = [x.propagator(hears.relation, hears.gamma) for hears in self.hears]
         known = np.flatnonzero(x.labels >= 0)
         one_hot = np.eye(self.num_classes, dtype=np.float32)[x.labels[known]]
-        logits = Stage(self.w_0, np.zeros(self.num_classes), np.zeros((0, 1, 1)))(logs, ())
+        logits = Stage.before(self.w_0, self.num_classes)(logs, ())
         for stage in self.stages:
             B = softmax(logits, axis=1)
             B[known] = one_hot

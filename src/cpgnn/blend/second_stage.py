@@ -41,6 +41,11 @@ class Stage:
     b: np.ndarray
     H_bar: np.ndarray
 
+    @classmethod
+    def before(cls, w_0: np.ndarray, c: int) -> Stage:
+        """The priors alone, before anybody is heard."""
+        return cls(w_0, np.zeros(c), np.zeros((0, c, c)))
+
     def own(self, logs: Sequence[np.ndarray]) -> np.ndarray:
         """Σ_m w_m log B_m + b of log-beliefs [..., n, c], one array a prior; float32."""
         total = np.zeros_like(logs[0])
@@ -141,7 +146,7 @@ def in_every_world(
     worlds: Worlds,
 ) -> np.ndarray:
     """Logits [k + 1, n, c]: what the fitted stage says where the labels of a fold are unknown."""
-    logits = Stage(made.w_0, np.zeros(worlds.num_classes), np.zeros((0, 1, 1)))(logs, ())
+    logits = Stage.before(made.w_0, worlds.num_classes)(logs, ())
     for stage in made.stages:
         B = worlds.with_labels(softmax(logits, axis=2))
         logits = stage(logs, [heard(P, B) for P in propagators])
@@ -160,7 +165,7 @@ def fit_second_stage(
     N, y, share = len(worlds.train), worlds.labels[worlds.judged], worlds.shares()
     L = np.stack([worlds.honest(log_B) for log_B in logs], axis=1)  # [N + V, M, c]
     w_0 = prior_weights(L, y, share)
-    logits = Stage(w_0, np.zeros(worlds.num_classes), np.zeros((0, 1, 1)))(logs, ())
+    logits = Stage.before(w_0, worlds.num_classes)(logs, ())
     stages: list[Stage] = []
     train = np.arange(N)
     for _ in range(rounds):

@@ -219,6 +219,14 @@ def _known(values: np.ndarray) -> np.ndarray:
     return known
 
 
+def coded(words: np.ndarray) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
+    """The place of each word in a sorted list of them, the list, and which are missing or blank."""
+    values = pd.Series(words)
+    text = values.astype(str).str.strip()
+    codes, names = pd.factorize(text, sort=True)
+    return codes, tuple(map(str, names)), np.flatnonzero(values.isna() | (text == ""))
+
+
 def pyg_features(X: Any) -> Any:
     if X.layout is not None and str(X.layout) != "torch.strided":
         csr = X.to_sparse_csr().cpu()

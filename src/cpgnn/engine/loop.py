@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from cpgnn.engine.adam import Adam
+from cpgnn.engine.inputs import evaluating
 from cpgnn.engine.scores import Score, accuracy
 from cpgnn.engine.target import Target
 from cpgnn.engine.views import View
@@ -173,6 +174,7 @@ def descend(
     nodes the last epoch is kept.
     """
     choice = choice or Choice()
+    model.train()
     one_pass = not _mode_matters(model, forward, target.view)
     later_wins = choice.later_wins or not target.has_validation
     for updates in range(epochs + 1):
@@ -233,12 +235,9 @@ class Patience:
 
 
 def evaluated(model: nn.Module, forward: Callable[[View], Tensor], view: View) -> Tensor:
-    """Logits as at prediction time: no dropout, no gradient. Leaves the model in training mode."""
-    model.eval()
-    with torch.no_grad():
-        logits = forward(view)
-    model.train()
-    return logits
+    """Logits as at prediction time: no dropout, no gradient."""
+    with evaluating(model):
+        return forward(view)
 
 
 def _mode_matters(model: nn.Module, forward: Callable[[View], Tensor], view: View) -> bool:

@@ -134,10 +134,8 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
 def not_utf8(path: Path, line: bytes, number: int) -> InputError:
     shown = shorten(line.decode("latin-1").strip())
     hint = advise("Name its encoding with {}, or save it as UTF-8.", encoding="…")
-    made = wrong(path, "A table", "be UTF-8", f"other bytes in {shown}", hint, line=number)
-    error = NotUTF8Error(*made.args)
-    error.file, error.line, error.affected = made.file, made.line, made.affected
-    return error
+    got = f"other bytes in {shown}"
+    return wrong(path, "A table", "be UTF-8", got, hint, line=number, kind=NotUTF8Error)
 
 
 def long_line(path: Path, number: int) -> InputError:

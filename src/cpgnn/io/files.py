@@ -48,12 +48,11 @@ def wrong(
     *,
     line: int | None = None,
     row: int | None = None,
+    kind: type[InputError] = InputError,
 ) -> InputError:
     """ "FILE, line N: WHAT must MUST. Got GOT. HINT" (rows in Parquet); both count from 1."""
     place = f", line {line}" if line is not None else f", row {row}" if row is not None else ""
-    error = InputError(
-        Message(f"{tidy(str(path))}{place}: ", must_be(what, must, got, hint).args[0])
-    )
+    error = kind(Message(f"{tidy(str(path))}{place}: ", must_be(what, must, got, hint).args[0]))
     error.file, error.line = str(path), line
     error.affected = 1 if place else None
     return error

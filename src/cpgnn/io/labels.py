@@ -85,7 +85,7 @@ def read_labels(
     with problems.noted():
         if width == 3:
             cells = as_array(file.table.column(2))
-            if file.header and plain(file.header[2]) not in SPLIT and not _is_split(cells):
+            if file.header and plain(file.header[2]) not in SPLIT and not _are_splits(cells).all():
                 file = replace(file, unused=(*file.unused, file.header[2]))
             else:
                 split = encode_split(file, cells)
@@ -163,20 +163,20 @@ def _is_integer(name: str) -> bool:
     return digits.isascii() and digits.isdigit()
 
 
-def _is_split(cells: pa.Array) -> bool:
-    known = pc.is_in(pc.utf8_trim_whitespace(cells), value_set=pa.array([*SPLITS, ""]))
-    return bool(pc.all(known).as_py())
-
-
 def encode_split(file: TableFile, values: pa.Array) -> np.ndarray:
     """ "train", "val", "test" or "" for each row."""
-    trimmed = pc.fill_null(pc.utf8_trim_whitespace(values), "")
-    known = pc.is_in(trimmed, value_set=pa.array([*SPLITS, ""]))
-    bad = np.flatnonzero(~known.to_numpy(zero_copy_only=False))
+    bad = np.flatnonzero(~_are_splits(values))
     if len(bad):
         got = {row: shorten(values[row].as_py()) for row in bad[:MOST].tolist()}
         raise file.wrong_rows("A split", "be train, val, test or empty", got, total=len(bad))
+    trimmed = pc.fill_null(pc.utf8_trim_whitespace(values), "")
     return np.asarray(trimmed.to_numpy(zero_copy_only=False), dtype="<U5")
+
+
+def _are_splits(cells: pa.Array) -> np.ndarray:
+    trimmed = pc.fill_null(pc.utf8_trim_whitespace(cells), "")
+    known = pc.is_in(trimmed, value_set=pa.array([*SPLITS, ""]))
+    return np.asarray(known.to_numpy(zero_copy_only=False))
 
 
 def class_notices(path: Place, names: tuple[str, ...], codes: np.ndarray) -> list[str]:

@@ -157,13 +157,16 @@ def find_reading(file: TableFile, i: int, decimal: Decimal | None = None) -> Rea
         return None
     reading, values = nearest
     bad = cells[np.isnan(values)].iloc[0]
-    row = pc.index(pc.utf8_trim_whitespace(file.table.column(i)), bad).as_py()
-    what, must = (
-        f"Every cell of column {file.column(i)}",
-        f"be readable as {reading}, like {in_percent(most, 0)}",
-    )
+    what = f"Every cell of column {file.column(i)}"
+    must = f"be readable as {reading}, like {in_percent(most, 0)} of them"
     hint = "Correct the cell, or empty it."
-    raise file.wrong(what, f"{must} of them", shorten(bad), hint, row=row)
+    raise file.wrong(what, must, shorten(bad), hint, row=_row_of(file, i, bad))
+
+
+def _row_of(file: TableFile, i: int, cell: str) -> int:
+    """The first row with this cell in column `i`."""
+    row: int = pc.index(pc.utf8_trim_whitespace(file.table.column(i)), cell).as_py()
+    return row
 
 
 def _candidates(cells: pd.Series, decimal: Decimal | None) -> Iterator[Reading]:
@@ -196,13 +199,12 @@ def _the_one(
         if first.kind == other.kind == "number" and cells[differ].str.contains(_CURRENCY).all():
             return first if abs(values).sum() > abs(others).sum() else other
         cell = cells[differ].iloc[0]
-        row = pc.index(pc.utf8_trim_whitespace(file.table.column(i)), cell).as_py()
         what, must = f"Column {file.column(i)}", "have only one possible reading"
         got = f"{cell!r}, which may be {_value(first, cell)} or {_value(other, cell)}"
         hint: str = "Write dates with the year first: 2024-12-31."
         if first.kind == "number":
             hint = advise("Use {}.", decimal=(".", ","))
-        raise file.wrong(what, must, got, hint, row=row)
+        raise file.wrong(what, must, got, hint, row=_row_of(file, i, cell))
     return first
 
 
@@ -230,9 +232,9 @@ def read_numbers(file: TableFile, i: int, reading: Reading) -> np.ndarray:
         bad = np.isnan(values)
     if bad.any():
         cell = cells[bad].iloc[0]
-        row = pc.index(pc.utf8_trim_whitespace(column), cell).as_py()
+        what = f"A feature (column {file.column(i)})"
         must = f"be readable as {reading}, as when the model was fitted"
-        raise file.wrong(f"A feature (column {file.column(i)})", must, shorten(cell), row=row)
+        raise file.wrong(what, must, shorten(cell), row=_row_of(file, i, cell))
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
     return np.append(values, np.nan)[codes]
 

@@ -168,11 +168,12 @@ def read_table(
     path = locate(path)
     wanted = Wanted(ids=ids, numbers=numbers, header=header, names=names, text=text, pick=pick)
     if isinstance(path, Frame):
-        return _read_frame(path, wanted)
+        return _typed(path, path.arrow(), path.header, wanted)
     if isinstance(path, Address):
         return _read_rows(path, wanted)
     if is_parquet(path):
-        return _read_parquet(path, wanted)
+        table = read_parquet(path)
+        return _typed(path, table, tuple(table.column_names), wanted)
     try:
         return _read_text(path, wanted)
     except NotUTF8Error:
@@ -209,15 +210,6 @@ def _read_rows(place: Address, wanted: Wanted) -> TableFile:
     kept, called = wanted.kept(place, found.header, found.table.num_columns)
     table = with_numbers(found.table, wanted.numeric(kept, called))
     return finished(place, table, kept, found.header, lines=found.lines, told=found.notices)
-
-
-def _read_parquet(path: Path, wanted: Wanted) -> TableFile:
-    table = read_parquet(path)
-    return _typed(path, table, tuple(table.column_names), wanted)
-
-
-def _read_frame(frame: Frame, wanted: Wanted) -> TableFile:
-    return _typed(frame, frame.arrow(), frame.header, wanted)
 
 
 def _typed(path: Place, table: pa.Table, found: tuple[str, ...], wanted: Wanted) -> TableFile:

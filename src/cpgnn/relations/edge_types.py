@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.engine.arrays import is_symmetric, simple_adjacency
+from cpgnn.engine.arrays import coded, is_symmetric, simple_adjacency
 from cpgnn.errors import must_be, wrong_value
 from cpgnn.relations.relation import Relation, edges
 
@@ -144,14 +144,11 @@ def _coded(relation: Any, count: int) -> tuple[np.ndarray, list[str]]:
         given = relation.remove_unused_categories()
         given = given.reorder_categories(sorted(given.categories))
         return given.codes, [str(name) for name in given.categories]
-    values = pd.Series(np.asarray(relation, dtype=object))
-    missing = values.isna() | (values.astype(str).str.strip() == "")
-    if missing.any():
-        row = int(np.argmax(missing))
-        got = f"none in row {row} ({int(missing.sum()):,} of {count:,} rows)"
+    codes, names, unnamed = coded(np.asarray(relation, dtype=object))
+    if len(unnamed):
+        got = f"none in row {unnamed[0]} ({len(unnamed):,} of {count:,} rows)"
         raise wrong_value("relation", "name a type for every edge", got)
-    codes, names = pd.factorize(values.astype(str).str.strip(), sort=True)
-    return codes, [str(name) for name in names]
+    return codes, list(names)
 
 
 def which_directed(names: list[str], directed: Directed) -> list[bool]:

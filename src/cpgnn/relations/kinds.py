@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from cpgnn.engine.arrays import coded
 from cpgnn.errors import Message, must_be, wrong_value
 
 
@@ -57,18 +57,14 @@ def as_kinds(kinds: Any, n: int, described: Sequence[str] | None = None) -> Kind
     """Kinds from one name for each node; `described`: those that have features (None: all)."""
     if isinstance(kinds, Kinds):
         return kinds
-    values = pd.Series(np.asarray(kinds, dtype=object))
+    values = np.asarray(kinds, dtype=object)
     if len(values) != n:
         raise wrong_value("kinds", f"have one entry for each of {n} nodes", len(values))
-    missing = values.isna() | (values.astype(str).str.strip() == "")
-    if missing.any():
-        row, number = int(np.argmax(missing)), int(missing.sum())
-        raise wrong_value(
-            "kinds", "name a kind for every node", f"none for {number:,}, node {row} first"
-        )
-    codes, names = pd.factorize(values.astype(str).str.strip(), sort=True)
-    every = tuple(str(name) for name in names)
+    codes, every, unnamed = coded(values)
+    if len(unnamed):
+        got = f"none for {len(unnamed):,}, node {unnamed[0]} first"
+        raise wrong_value("kinds", "name a kind for every node", got)
     for unknown in sorted(set(described or ()) - set(every)):
         raise wrong_value("described", f"name kinds: {', '.join(every)}", repr(unknown))
     having = every if described is None else described
-    return Kinds(codes.astype(np.int64), every, tuple(name in having for name in every))
+    return Kinds(codes, every, tuple(name in having for name in every))

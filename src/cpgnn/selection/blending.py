@@ -148,9 +148,8 @@ def fit_blend(
         other = choose(again, x, taught, score)
         if other.merit > chosen.merit:
             chosen, guessed = other, int((taught.guesses[-1] >= 0).sum())
-    made = _blended(chosen, x, worlds, score, guessed)
-    blend = replace(made.said.blend, edge_weights=weights)
-    return replace(made, said=replace(made.said, blend=blend), trials=(*weighed, *made.trials))
+    made = _blended(chosen, x, worlds, score, weights)
+    return replace(made, guessed=guessed, trials=(*weighed, *made.trials))
 
 
 def _inputs(scaled: Graph, labels: np.ndarray, seed: int) -> Inputs:
@@ -242,7 +241,9 @@ def clearly_better(honest: np.ndarray, other: np.ndarray, worlds: Worlds) -> boo
     return mean > float(np.sqrt((share**2 * (gain - mean) ** 2).sum()))
 
 
-def _blended(chosen: Chosen, x: Inputs, worlds: Worlds, score: Scoring, guessed: int) -> Blended:
+def _blended(
+    chosen: Chosen, x: Inputs, worlds: Worlds, score: Scoring, weights: Weights
+) -> Blended:
     second = chosen.second
     blend = Blend(
         tuple(member.prior for member in chosen.members),
@@ -252,12 +253,13 @@ def _blended(chosen: Chosen, x: Inputs, worlds: Worlds, score: Scoring, guessed:
         x.basis,
         x.labels,
         worlds.num_classes,
+        weights,
     )
     counts = zip(chosen.members, blend.stage.w, strict=True)
     trials = [_prior_trial(member, w, worlds, score) for member, w in counts]
     best = chosen.tried[0].score
     honest = Honest(worlds.judged, second.honest)
-    return Blended(blend.said(x), honest, (*trials, *chosen.tried), best, guessed)
+    return Blended(blend.said(x), honest, (*trials, *chosen.tried), best)
 
 
 Scoring = Callable[[np.ndarray, np.ndarray], float] | None
