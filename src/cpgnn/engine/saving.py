@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 import cpgnn
+from cpgnn.engine.array_forms import Forms, Numbers, Wholes
 from cpgnn.engine.arrays import as_array
 from cpgnn.engine.loop import Epoch, InitialSource
 from cpgnn.engine.records import (
@@ -36,7 +37,7 @@ from cpgnn.io import atomic_folder
 from cpgnn.model import CPGNN, MOST_LAYERS, Architecture
 from cpgnn.selection.fitting import Honest
 from cpgnn.settings import Settings
-from cpgnn.splits import Split
+from cpgnn.splits import PARTS, Split
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
@@ -44,10 +45,7 @@ if TYPE_CHECKING:
 FORMATS = PAPER, BLEND = 2, 3
 """Raised when what is written changes: 2 added the temperature and the intervals, 3 blends."""
 MODEL_FILES = CONFIG, WEIGHTS = "model.json", "weights.safetensors"
-PARTS = ("train", "val", "test")
 FREQUENCIES = ("edge_frequency", *(f"edge_frequency.{x}" for x in ("low", "high", "edges")))
-SHARES = (*FREQUENCIES[:3], "class_shares")
-"""Between 0 and 1."""
 Name = str | Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | bool
 
 
@@ -280,63 +278,47 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
         tensors = load_file(path)
     except (SafetensorError, OSError) as error:
         raise damaged(path, str(error).splitlines()[0]) from None
-    c, F, n = record.shape.num_classes, record.shape.num_features, record.shape.num_nodes
-    wanted, texts = dict[str, tuple[int, ...]](), set[str]()
-    ranges = dict.fromkeys(("calibration", *(f"split.{part}" for part in PARTS)), (-1, 0, n - 1))
-    if record.architecture is not None:
-        shapes = record.architecture.weight_shapes(record.shape)
-        wanted = {f"model.{name}": size for name, size in shapes.items()}
-    else:
-        files = _blend_files(record)
-        wanted, ranges = files.numbers(), ranges | files.positions()
-        texts = set(files.texts())
-    wanted |= dict.fromkeys(("compatibility", *FREQUENCIES), (c, c))
-    if "honest.nodes" in tensors:
-        ranges["honest.nodes"] = (-1, 0, n - 1)
-        wanted["honest.logits"] = (tensors["honest.nodes"].numel(), c)
-    optional = {"initial_compatibility": (c, c), "class_shares": (c,)}
-    wanted |= {name: size for name, size in optional.items() if name in tensors}
-    if record.scaling == "standard":
-        wanted |= {"scaler.mean": (F or 0,), "scaler.std": (F or 0,)}
-    known = wanted.keys() | ranges.keys() | texts
-    if tensors.keys() != known:
-        odd = sorted(tensors.keys() ^ known)
+    forms = _forms(record, tensors)
+    if tensors.keys() != forms.keys():
+        odd = sorted(tensors.keys() ^ forms.keys())
         raise damaged(path, f"{odd[0]!r} is missing, or is not of this model")
-    for name, size in wanted.items():
-        tensor = tensors[name]
-        if tuple(tensor.shape) != size:
-            got = tuple(tensor.shape)
-            raise damaged(path, f"{name!r} has the shape {got}; {CONFIG} asks for {size}")
-        kinds = (torch.float32, torch.float64)  # a model may have been trained in either
-        known_apart = tensor[~tensor.isnan()] if name in FREQUENCIES else tensor
-        if tensor.dtype not in kinds or not known_apart.isfinite().all():
-            raise damaged(path, f"{name!r} does not hold finite numbers")
-        most = 1.0 if name in SHARES else math.inf
-        if name in (*FREQUENCIES, *SHARES) and not known_apart.clamp(0, most).equal(known_apart):
-            raise damaged(
-                path, f"{name!r} holds a number that is no {'share' if most == 1 else 'sum'}"
-            )
+    for name, form in forms.items():
+        if fault := form.fault(tensors[name]):
+            raise damaged(path, f"{name!r} {fault}")
     if "class_shares" in tensors and not math.isclose(tensors["class_shares"].sum(), 1.0):
         raise damaged(path, "'class_shares' do not add up to 1")
     if record.scaling == "standard" and not (tensors["scaler.std"] > 0).all():
         raise damaged(path, "'scaler.std' holds a number that is not positive")
-    for name, (length, least, most) in ranges.items():
-        tensor = tensors[name]
-        flat = tensor.dtype == torch.int64 and tensor.ndim == 1
-        if not flat or length not in (-1, len(tensor)):
-            raise damaged(path, f"{name!r} is not a list of whole numbers")
-        if ((tensor < least) | (tensor > most)).any():
-            raise damaged(path, f"{name!r} has a number outside {least} … {most:,}")
     judged = torch.cat([tensors["split.train"], tensors["split.val"]])
-    for name in {"calibration", "honest.nodes"} & ranges.keys():
+    for name in {"calibration", "honest.nodes"} & forms.keys():
         if len(set(tensors[name].tolist())) < len(tensors[name]):
             raise damaged(path, f"{name!r} names a node twice")
         if not torch.isin(tensors[name], judged).all():
             raise damaged(path, f"{name!r} names a node that has no label to compare with")
-    for name in texts:
-        if tensors[name].dtype != torch.uint8 or tensors[name].ndim != 1:
-            raise damaged(path, f"{name!r} is not text")
     return tensors
+
+
+def _forms(record: ModelRecord, there: dict[str, torch.Tensor]) -> Forms:
+    """What model.json asks for; some arrays are not `there` in earlier models, or not always."""
+    c, F, n = record.shape.num_classes, record.shape.num_features or 0, record.shape.num_nodes
+    nodes, matrix = Wholes(0, n - 1), Numbers((c, c))
+    if record.architecture is not None:
+        shapes = record.architecture.weight_shapes(record.shape)
+        forms: Forms = {f"model.{name}": Numbers(shape) for name, shape in shapes.items()}
+    else:
+        forms = _blend_files(record).forms()
+    forms |= {f"split.{part}": nodes for part in PARTS}
+    forms |= {"calibration": nodes, "compatibility": matrix}
+    forms |= {name: Numbers((c, c), "share", gaps=True) for name in FREQUENCIES}
+    forms["edge_frequency.edges"] = Numbers((c, c), "sum", gaps=True)
+    if "honest.nodes" in there:
+        rows = there["honest.nodes"].numel()
+        forms |= {"honest.nodes": nodes, "honest.logits": Numbers((rows, c))}
+    optional = {"initial_compatibility": matrix, "class_shares": Numbers((c,), "share")}
+    forms |= {name: form for name, form in optional.items() if name in there}
+    if record.scaling == "standard":
+        forms |= {"scaler.mean": Numbers((F,)), "scaler.std": Numbers((F,))}
+    return forms
 
 
 def _blend_files(record: ModelRecord) -> BlendFiles:

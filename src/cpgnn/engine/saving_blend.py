@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -13,6 +12,7 @@ from pydantic import Field
 
 from cpgnn.blend.blend import Blend, Hearing
 from cpgnn.blend.second_stage import Stage
+from cpgnn.engine.array_forms import Forms, Numbers, Text, Wholes
 from cpgnn.engine.records import Count, Record
 from cpgnn.priors.columns import STRUCTURE
 from cpgnn.priors.inputs import NARROW, ROWS, TREE_COLUMNS, Basis
@@ -161,41 +161,32 @@ class BlendFiles:
     def __init__(self, record: BlendRecord, n: int, F: int | None, c: int) -> None:
         self.record, self.n, self.F, self.c = record, n, F, c
 
-    def numbers(self) -> Sizes:
-        """Name and shape of every array of finite numbers."""
+    def forms(self) -> Forms:
+        """What each array must be, by name."""
         r, c, M, R = self.record, self.c, len(self.record.priors), len(self.record.hears)
-        wanted: Sizes = {"w_0": (M,)}
+        forms: Forms = {"w_0": Numbers((M,)), "labels": Wholes(-1, c - 1, self.n)}
+        if r.named:
+            forms["node_ids"] = Text()
         if r.directions:
-            wanted["directions"] = (self.F or 0, r.directions)
+            forms["directions"] = Numbers((self.F or 0, r.directions))
         if r.places:
-            wanted["places"] = (self.n, r.places)
+            forms["places"] = Numbers((self.n, r.places))
+        for name, length in (("words", r.words), ("table", r.table)):
+            if length:
+                forms[name] = Wholes(0, (self.F or 0) - 1, length)
+        sizes: Sizes = {"w": (M,), "b": (c,), "H_bar": (R, c, c)}
         for t in range(r.rounds):
-            wanted |= {f"{t}.w": (M,), f"{t}.b": (c,), f"{t}.H_bar": (R, c, c)}
+            forms |= {f"{t}.{name}": Numbers(size) for name, size in sizes.items()}
         for i, prior in enumerate(r.priors):
-            if isinstance(prior, NetworkRecord | TogetherRecord):
+            if prior.kind in ("trees", "estimator"):
+                forms[f"prior.{i}.{'text' if prior.kind == 'trees' else 'skops'}"] = Text()
+            elif isinstance(prior, NetworkRecord | TogetherRecord):
                 h, reads = prior.hidden, prior.reads if prior.kind == "network" else "own"
-                sizes: Sizes = {"W": (self._width(reads), h), "b": (h,), "W_2": (h, c), "b_2": (c,)}
+                sizes = {"W": (self._width(reads), h), "b": (h,), "W_2": (h, c), "b_2": (c,)}
                 if prior.kind == "together":
                     sizes["H_bar"] = (len(prior.relations), c, c)
-                wanted |= {f"prior.{i}.{name}": size for name, size in sizes.items()}
-        return {f"blend.{name}": size for name, size in wanted.items()}
-
-    def texts(self) -> Iterator[str]:
-        """Names of the arrays of bytes."""
-        if self.record.named:
-            yield "blend.node_ids"
-        for i, prior in enumerate(self.record.priors):
-            if prior.kind in ("trees", "estimator"):
-                yield f"blend.prior.{i}.{'text' if prior.kind == 'trees' else 'skops'}"
-
-    def positions(self) -> dict[str, tuple[int, int, int]]:
-        """Name, length, least and most of every array of positions."""
-        found = {"blend.labels": (self.n, -1, self.c - 1)}
-        if self.record.words:
-            found["blend.words"] = (self.record.words, 0, (self.F or 0) - 1)
-        if self.record.table:
-            found["blend.table"] = (self.record.table, 0, (self.F or 0) - 1)
-        return found
+                forms |= {f"prior.{i}.{name}": Numbers(size) for name, size in sizes.items()}
+        return {f"blend.{name}": form for name, form in forms.items()}
 
     def _width(self, reads: str) -> int:
         """Columns of an input; 0 where there is no such input."""
