@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpgnn import CPGNNClassifier
+from cpgnn import CPGNNClassifier, Graph
 from cpgnn.doubt.folds import out_of_fold
 from cpgnn.doubt.labels import COLUMNS, review_labels
 from cpgnn.errors import InputError
@@ -108,3 +108,21 @@ def test_a_saved_model_keeps_what_it_said_out_of_fold(tmp_path):
     np.testing.assert_array_equal(same, nodes)
     np.testing.assert_allclose(Q, P, atol=1e-6)
     assert review_labels(again)["id"].tolist() == review_labels(model)["id"].tolist()
+
+
+def test_a_rare_class_is_not_suspected_everywhere():
+    """Edges of thieves lead to others, but those of others do not therefore lead to thieves."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(400) >= 385).astype(int)
+    pairs = [rng.integers(0, 385, (1500, 2))]
+    pairs += [np.stack([np.full(4, v), rng.integers(0, 385, 4)], axis=1) for v in range(385, 400)]
+    ends = np.unique(np.sort(np.concatenate(pairs)), axis=0)
+    ends = ends[ends[:, 0] < ends[:, 1]]
+    X = rng.normal(size=(400, 3)) + 3 * np.eye(3)[y]
+    graph = Graph.from_edges(*ends.T, features=X.astype(np.float32), labels=y, num_nodes=400)
+    model = CPGNNClassifier("mlp", 1, **FAST).fit(graph)
+    model.compatibility_ = np.eye(2)[::-1]  # doubly stochastic: what thieves do, all others must
+    nodes = np.arange(400)
+    beliefs = np.where(y == 1, 0.6, 0.02)[:, None]
+    table = review_labels(model, beliefs=(nodes, np.hstack([1 - beliefs, beliefs])))
+    assert len(table) < 20

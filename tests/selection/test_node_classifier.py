@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedKFold,
@@ -155,3 +156,10 @@ def test_folds_that_cannot_be():
         next(NodeFolds(2).split([1, 2], [0, 1], groups=[0, 0]))
     with pytest.raises(InputError, match="Got 2 for 5 folds"):
         next(NodeFolds(5).split([1, 2], [0, 1]))
+
+
+def test_before_it_is_fitted_and_without_a_graph():
+    with pytest.raises(NotFittedError):
+        clone(NODES).predict(["a"])
+    with pytest.raises(ValueError, match=r"cross-validate over nodes, use NodeClassifier\(graph"):
+        cross_val_score(CPGNNClassifier(), np.arange(9), np.arange(9) % 2, cv=3)

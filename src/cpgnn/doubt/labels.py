@@ -5,9 +5,10 @@ fold; the labels of the neighbours are heard through H:
 
     Q(v)_i ∝ P(v)_i · exp(λ · mean_u log Σ_j H_ij B̃(u)_j),
 
-where B̃(u) is what is known of neighbour u: its label, softened, or the model's belief. The doubt is
-log max_{i ≠ y} Q(v)_i - log Q(v)_y, and a neighbour contradicts a label if its term is for the
-other class.
+where B̃(u) is what is known of neighbour u: its label, softened, or the model's belief, and H_ij the
+share of the edges of class i that lead to class j. (Not the doubly stochastic matrix, in which what
+few thieves do is what everybody does.) The doubt is log max_{i ≠ y} Q(v)_i - log Q(v)_y, and a
+neighbour contradicts a label if its term is for the other class.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def review_labels(
     """
     graph = fitted.graph_
     nodes, P_nodes = beliefs or out_of_fold(fitted, seed=seed)
-    P, H = fitted.prediction().probabilities.copy(), fitted.compatibility_
+    P, H = fitted.prediction().probabilities.copy(), fitted.edge_frequency_
     P[nodes] = P_nodes
     labelled = np.flatnonzero(graph.labels >= 0)
     known = P.copy()

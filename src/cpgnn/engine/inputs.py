@@ -67,6 +67,8 @@ def as_graph(given: Any) -> Graph:
     hint = ways.get(library(given) or "", "")
     if isinstance(given, pd.DataFrame) or sp.issparse(given):
         hint = f"Try Graph.from_{'pandas' if isinstance(given, pd.DataFrame) else 'scipy'}."
+    elif isinstance(given, np.ndarray | pd.Index) and given.ndim == 1:  # as scikit-learn has rows
+        hint = "To cross-validate over nodes, use NodeClassifier(graph, model)."
     elif isinstance(given, str | PathLike):
         hint = "Files are read with cpgnn.read_graph(edges, labels, features).graph."
     hint = hint or (

@@ -78,7 +78,7 @@ def share_grid(
         says += f", {percent(made.confidence, 0)} interval {between(low, high)}"
         return Cell(text, between(low, high, 0).removesuffix(" %"), shade, says)
 
-    words = in_words(F, names, weighted)
+    words = in_words(F, names, weighted, made.evidence if made else None)
     return Grid(caption, words, "from ↓ to →", names, _cells(len(names), cell))
 
 
@@ -88,7 +88,7 @@ def first_classes(
     """Where edges lead, of the first `most` classes; words and evidence are those of all."""
     share, low, high = (M[:most, :most] for M in (made.share, made.low, made.high))
     first = replace(made, share=share, low=low, high=high, edges=made.edges[:most])
-    caption, words = matrix_title(weighted), in_words(made.share, names, weighted)
+    caption, words = matrix_title(weighted), in_words(made.share, names, weighted, made.evidence)
     if not np.isnan(made.low).all():
         caption += f"; small: {percent(made.confidence, 0)} interval"
     grid = share_grid(caption, first, names[:most], weighted=weighted)
@@ -99,6 +99,7 @@ def confusion_grid(C: np.ndarray, names: tuple[str, ...], caption: str) -> Grid:
     """Counts, shaded by their share of the row."""
     total = C.sum(axis=1, keepdims=True)
     share = np.divide(C, total, out=np.zeros(C.shape), where=total > 0)
+    caption += "" if np.array_equal(C, C.round()) else "; counts are means over the repeats"
 
     def cell(i: int, j: int) -> Cell:
         says = f"{_number(C[i, j])} of {_number(total[i, 0])} {names[i]} nodes called {names[j]}"
@@ -122,13 +123,22 @@ def _number(nodes: float) -> str:
     return f"{nodes:,.0f}" if nodes == round(nodes) else f"{nodes:,.1f}"
 
 
-def in_words(H: np.ndarray, names: tuple[str, ...], weighted: bool = False) -> str:
-    """The strongest cell of every row, in a sentence; of at most six rows."""
+def in_words(
+    H: np.ndarray,
+    names: tuple[str, ...],
+    weighted: bool = False,
+    evidence: np.ndarray | None = None,
+) -> str:
+    """The strongest cell of every row, in a sentence; of at most six rows. A row without `evidence`
+    [c] is a guess, which no sentence repeats."""
     what, lead = edges_lead(weighted)
     parts = []
     for i, row in enumerate(H[:6]):
         if np.isnan(row).all():
             parts.append(f"nothing is known about the edges of {quoted(names[i])}")
+            continue
+        if evidence is not None and not evidence[i]:
+            parts.append(f"no edge between labelled nodes is known for {quoted(names[i])}")
             continue
         j = int(np.nanargmax(row))
         to = quoted(names[j]) + (" itself" if i == j else "")

@@ -65,7 +65,8 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of the nodes X, by its name, [m]."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def __sklearn_clone__(self) -> NodeClassifier:
         """One graph serves all clones: it is frozen."""
