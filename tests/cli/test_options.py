@@ -9,11 +9,11 @@ from cpgnn.cli.app import app, main
 
 
 def numbers(command, *words):
-    """(words of the command, option) for every --seed, --threads and --workers."""
+    """(words of the command, option) for every option that is a whole number."""
     for name, one in getattr(command, "commands", {}).items():
         yield from numbers(one, *words, name)
     for option in command.params:
-        if option.name in ("seed", "threads", "workers"):
+        if option.type_descriptor.annotation is int:
             yield words, option
 
 
@@ -21,7 +21,7 @@ FOUND = list(numbers(typer.main.get_command(app)))
 
 
 def test_options_are_found():
-    assert len(FOUND) >= 13
+    assert len(FOUND) >= 35
     assert {words[0] for words, _ in FOUND} >= {"fit", "predict", "check", "generate", "spark"}
 
 

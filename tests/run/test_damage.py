@@ -184,6 +184,8 @@ DAMAGES = {
             folder
         ),
     ),
+    "another threshold": (METRICS, edit(CONFIG, "flag.1", 0.125)),
+    "ranked for another class": (METRICS, edit(CONFIG, "positive", 0)),
     "labels gone": (GRAPH, forget_labels),
     "no model": ("model", lambda folder: shutil.rmtree(folder / "model")),
 }

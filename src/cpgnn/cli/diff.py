@@ -14,7 +14,7 @@ from cpgnn.engine.formatting import percent
 def diff(
     run: opt.Run,
     other: Annotated[Path, typer.Argument(help="A later run, of the same graph or another.")],
-    top: Annotated[int, typer.Option(min=0, help="Nodes to list.")] = 10,
+    top: Annotated[int, typer.Option(min=0, max=10**9, help="Nodes to list.")] = 10,
     out: Annotated[
         Path | None, typer.Option(help="Write every node that changed class: .csv or .parquet.")
     ] = None,

@@ -20,12 +20,13 @@ def explain(
         Path | None, typer.Option(help="A table with more node ids, e.g. review.csv.")
     ] = None,
     top: Annotated[
-        int, typer.Option(min=1, help="Neighbours to show per node, as text or picture.")
+        int, typer.Option(min=1, max=10**9, help="Neighbours to show per node, as text or picture.")
     ] = 10,
     features: Annotated[
         int | None,
         typer.Option(
             min=0,
+            max=10**9,
             help="Features to list for each node; 5 if there is only one node.",
             show_default=False,
         ),

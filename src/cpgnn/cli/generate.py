@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def generate(
     out: opt.Folder,
-    classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 10,
-    class_size: Annotated[int, typer.Option(min=1, help="Nodes in each class.")] = 1000,
+    classes: Annotated[int, typer.Option(min=2, max=10**6, help="Number of classes.")] = 10,
+    class_size: Annotated[int, typer.Option(min=1, max=10**9, help="Nodes in each class.")] = 1000,
     homophily: Annotated[float, typer.Option(help="h: the share of edges within a class.")] = 0.2,
     base: Annotated[
         float,
@@ -32,17 +32,22 @@ def generate(
     uniform: Annotated[
         bool, typer.Option("--uniform", help="Connect all other classes equally often (base 1).")
     ] = False,
-    edges_per_node: Annotated[int, typer.Option(min=1, help="m: edges added with each node.")] = 6,
+    edges_per_node: Annotated[
+        int, typer.Option(min=1, max=10**9, help="m: edges added with each node.")
+    ] = 6,
     bootstrap: Annotated[
         Literal["paper", "authors"], typer.Option(help="How to connect the first nodes.")
     ] = "paper",
-    bootstrap_nodes: Annotated[int, typer.Option(min=2, help="Number of first nodes.")] = 70,
+    bootstrap_nodes: Annotated[
+        int, typer.Option(min=2, max=10**9, help="Number of first nodes.")
+    ] = 70,
     directed: Annotated[
         bool,
         typer.Option("--directed", help="Directed edges: each class prefers the next."),
     ] = False,
     relations: Annotated[
-        int, typer.Option(min=1, help="Types of edges, each with preferences of its own.")
+        int,
+        typer.Option(min=1, max=1_000, help="Types of edges, each with preferences of its own."),
     ] = 1,
     features: Annotated[
         str,
@@ -58,11 +63,13 @@ def generate(
     from cpgnn.cli.printing import print_notices
     from cpgnn.cli.progress import waiting
     from cpgnn.datasets import as_reference
+    from cpgnn.engine.memory import check_generated
     from cpgnn.io import check_free
     from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
     from cpgnn.synthetic.typed import Drawn, generate_typed_graph, moved
 
     check_free(out)
+    check_generated(classes, classes * class_size, edges_per_node, relations)
     if uniform and base != 2.0:
         raise wrong_value("base", "not be given with --uniform, which is base 1", base)
     sizes = [class_size] * classes

@@ -14,7 +14,7 @@ from cpgnn.engine.text import count, some
 
 def review_labels(
     run: opt.Run,
-    top: Annotated[int, typer.Option(min=1, help="Labels to list.")] = 20,
+    top: Annotated[int, typer.Option(min=1, max=10**9, help="Labels to list.")] = 20,
     out: Annotated[
         Path | None, typer.Option(help="Write all doubtful labels to a .csv or .parquet file.")
     ] = None,

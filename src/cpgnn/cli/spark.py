@@ -41,7 +41,9 @@ Work = Annotated[
 ]
 Kinds = Annotated[str | None, typer.Option(help="Kinds of nodes: Parquet with id, kind.")]
 
-MaxEdges = Annotated[int, typer.Option(min=1, help="Largest receptive field to train on.")]
+MaxEdges = Annotated[
+    int, typer.Option(min=1, max=2**62, help="Largest receptive field to train on.")
+]
 Sample = Annotated[
     bool, typer.Option("--sample", help="If it is larger, use a random share of the labels.")
 ]
@@ -131,7 +133,7 @@ def fit(
         str, typer.Option(help="As in 'fit'; of the paper's models only mlp, with --layers.")
     ] = "auto",
     layers: Annotated[
-        int | None, typer.Option(min=1, help="Layers of propagation, for --prior mlp.")
+        int | None, typer.Option(min=1, max=1_000, help="Layers of propagation, for --prior mlp.")
     ] = None,
     preset: opt.Preset = "default",
     epochs: opt.Epochs = None,

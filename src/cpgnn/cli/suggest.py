@@ -12,7 +12,7 @@ from cpgnn.cli import options as opt
 
 def suggest(
     run: opt.Run,
-    budget: Annotated[int, typer.Option(min=1, help="Labels to ask for.")] = 20,
+    budget: Annotated[int, typer.Option(min=1, max=10**9, help="Labels to ask for.")] = 20,
     rule: Annotated[
         Literal["auto", "change", "spread", "centre", "uncertainty", "margin", "random"],
         typer.Option(help="What makes a node worth asking for."),

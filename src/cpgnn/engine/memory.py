@@ -52,6 +52,12 @@ def check_classes(classes: int) -> None:
     _check(f"Training with {classes:,} classes", 8 * MATRICES * classes**2, hint)
 
 
+def check_generated(classes: int, nodes: int, edges_per_node: int, relations: int = 1) -> None:
+    """Raises if a graph of so many nodes, drawn by class, would not fit into memory."""
+    needed = 8 * MATRICES * (relations * (classes**2 + nodes * edges_per_node) + nodes)
+    _check(f"A graph of {nodes:,} nodes in {classes:,} classes", needed)
+
+
 def _check(what: str, needed: int, hint: str = "Use fewer, or a machine with more memory.") -> None:
     limit = memory_limit()
     if needed > limit:

@@ -186,11 +186,16 @@ def _check_fit(
     if graph is not None and [str(name) for name in graph.class_names] != names:
         raise damaged(folder / GRAPH, f"its classes are not those of {folder / MODEL}")
     path = folder / METRICS
-    if metrics.flag is not None and metrics.flag.class_name not in names:
-        raise damaged(path, f"flag: there is no class {metrics.flag.class_name[:40]!r}")
+    flag = metrics.flag
+    if flag is not None and flag.class_name not in names:
+        raise damaged(path, f"flag: there is no class {flag.class_name[:40]!r}")
+    if flag is not None and config.flag not in (None, (flag.class_name, flag.value)):
+        raise damaged(path, f"flag: {folder / CONFIG} says something else")
     for test in (metrics.test, metrics.test_known_only):
         if test is not None and list(test.per_class) != names:
             raise damaged(path, "test.per_class: its classes are not those of the model")
+        if test is not None and test.positive not in (None, *names[config.positive or 0 :][:1]):
+            raise damaged(path, f"test.positive: {folder / CONFIG} says something else")
     sets = metrics.sets
     if sets is not None and not len(sets.thresholds) == len(sets.nodes) == c:
         raise damaged(path, f"sets: they should be of {c} classes")
