@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from cpgnn.experiments.choice import chosen, tried
-from cpgnn.experiments.config import Experiment, load_experiment
+from cpgnn.experiments.config import Experiment, Place, load_experiment
 from cpgnn.experiments.matrices import error_table
 from cpgnn.experiments.store import results_of
 
@@ -36,30 +37,56 @@ PRIOR_ALONE = (
 )
 
 
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table: the runs of the configuration that validation chose."""
+
+    tests: dict[int, float]
+    """Split → test accuracy in percent."""
+    prior_alone: int
+    """Runs of CPGNN in which an epoch without propagation was best on the validation nodes."""
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(list(self.tests.values())))
+
+    @property
+    def std(self) -> float:
+        """Over the n splits."""
+        return float(np.std(list(self.tests.values())))
+
+    @property
+    def n(self) -> int:
+        return len(self.tests)
+
+
+def cells(experiment: Experiment, folder: Path | None = None) -> dict[Place, Cell]:
+    """The cells with results. Of several configurations the one that validation chose counts."""
+    found = {}
+    results = results_of(experiment.name, folder).read()
+    for place, configurations in tried(experiment, results).items():
+        name = chosen(experiment.num_choosing(place), configurations)
+        if name is not None:
+            runs = configurations[name]
+            alone = sum(result.get("num_layers") == 0 for result in runs.values())
+            found[place] = Cell({split: runs[split]["test"] for split in sorted(runs)}, alone)
+    return found
+
+
 def table(name: str, folder: Path | None = None) -> pd.DataFrame:
     """A row for each cell, with the published number beside it (empty where there is none)."""
     return _rows(load_experiment(name), folder)[list(COLUMNS)]
 
 
 def _rows(experiment: Experiment, folder: Path | None) -> pd.DataFrame:
-    """`table` with one more column: in how many runs the prior stands alone.
-
-    Of several configurations the one that validation chose counts; mean and std are over splits.
-    """
+    """`table` with one more column: in how many runs the prior stands alone."""
     rows = []
-    results = results_of(experiment.name, folder).read()
-    for place, configurations in tried(experiment, results).items():
-        name = chosen(experiment.num_choosing(place), configurations)
-        if name is None:
-            continue
-        runs = [run for _, run in sorted(configurations[name].items())]
-        tests = [run["test"] for run in runs]
-        ours = round(float(np.mean(tests)), 2), round(float(np.std(tests)), 2), len(tests)
-        setting, dataset, method, _ = place
+    for (setting, dataset, method, preset), cell in cells(experiment, folder).items():
         published = experiment.published.get(setting, {}).get(dataset, {})
         theirs = published.get(method, (float("nan"), float("nan")))
-        alone = sum(run.get("num_layers") == 0 for run in runs)
-        rows.append((experiment.table, *place, *ours, *theirs, alone))
+        ours = (round(cell.mean, 2), round(cell.std, 2), cell.n)
+        place = (experiment.table, setting, dataset, method, preset)
+        rows.append((*place, *ours, *theirs, cell.prior_alone))
     return pd.DataFrame(rows, columns=[*COLUMNS, "prior_alone"])
 
 
