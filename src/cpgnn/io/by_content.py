@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.errors import InputError
+from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import AMOUNT, CLASS, ENDS, ID, LABEL, NODES, SPLIT, WEIGHT, plain
 from cpgnn.io.readings import find_reading
 from cpgnn.io.tables import TableFile, known_cells
@@ -37,13 +38,19 @@ def counts_rows(column: pa.ChunkedArray, least: int = LEAST_COUNTED) -> bool:
     return bool((numbers == np.arange(len(numbers)) + numbers[0]).all())
 
 
-def counter_first(file: TableFile) -> bool:
+def edge_order(file: TableFile, columns: Columns) -> list[int] | None:
+    """Where source, target[, weight] stand in three columns that nobody named, if not in front."""
+    named = columns.source or columns.target or columns.weight
+    if named or file.table.num_columns != 3 or file.order != (0, 1, 2):
+        return None
+    return [1, 2] if _counter_first(file) else [1, 2, 0] if _weight_first(file) else None
+
+
+def _counter_first(file: TableFile) -> bool:
     """Whether a number of the row stands before source and target, which share most of their ids.
 
     The ends of an edge and its weight may look so too, but then the last two share little.
     """
-    if file.table.num_columns != 3 or file.order != (0, 1, 2):
-        return False
     names = [plain(name) for name in file.header or ()]
     if names and (names[0] in ENDS | NODES or names[2] in WEIGHT | AMOUNT):
         return False
@@ -52,6 +59,35 @@ def counter_first(file: TableFile) -> bool:
     row, one, other = (pc.unique(_as_ids(column)) for column in file.table.columns)
     apart = not _known(one, row) and not _known(other, row)
     return apart and _known(one, other) >= max(1, 0.3 * max(len(one), len(other)))
+
+
+def _weight_first(file: TableFile) -> bool:
+    """Whether the columns are weight, source, target.
+
+    The first holds numbers, no id of the second, and the third is no weight: text that shares ids
+    with the second, or whole numbers where the first has fractions.
+    """
+    first, source, target = file.table.columns
+    try:
+        numbers = pc.cast(pc.utf8_trim_whitespace(first), pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    if not len(first) or _known(source, pc.unique(first)):
+        return False
+    if pa.types.is_string(target.type):
+        return _known(source, pc.unique(target)) > 0
+    is_whole = [pc.all(pc.equal(pc.floor(each), each)).as_py() for each in (target, numbers)]
+    whole = pc.cast(pc.cast(target, pa.int64(), safe=False), pa.string())
+    return is_whole == [True, False] and _known(source, pc.unique(whole)) > 0
+
+
+def label_first(file: TableFile, columns: Columns) -> bool:
+    """Whether columns that nobody named are label, id: the first repeats, the second never."""
+    rows = file.table.num_rows
+    if file.order[:2] != (0, 1) or columns.id or columns.label or rows < LEAST_ROWS:
+        return False
+    first, second = (pc.count_distinct(file.table.column(i)).as_py() for i in (0, 1))
+    return bool(second == rows and 2 * first <= rows)
 
 
 def is_told(column: pa.ChunkedArray, nodes: pa.Array | None) -> bool:

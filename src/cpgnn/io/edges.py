@@ -15,11 +15,10 @@ from cpgnn.engine.arrays import unequal_ways
 from cpgnn.engine.text import count
 from cpgnn.errors import Mention, Message, advise
 from cpgnn.io.address import Place
-from cpgnn.io.by_content import counter_first, find_ends
-from cpgnn.io.column_choice import Columns, UnclearColumnsError
+from cpgnn.io.by_content import edge_order, find_ends
+from cpgnn.io.column_choice import Columns, Header, UnclearColumnsError
 from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
-from cpgnn.io.other_order import moved, weight_first
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
@@ -80,39 +79,7 @@ class EdgeList:
 
 def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
     """Edges from a table: source, target[, weight][, type]."""
-    chosen = columns or Columns()
-
-    def types(header: tuple[str, ...] | None) -> set[int]:
-        place = chosen.find_relation(path, header)
-        return set() if place is None else {place}
-
-    read = partial(
-        read_table,
-        path,
-        ids=(0, 1),
-        numbers=True,
-        header=chosen.header,
-        text=types,
-        names=chosen.names,
-        encoding=chosen.encoding,
-    )
-    columns, guessed, told = chosen, {}, []
-    try:
-        file = read(pick=columns.edges)
-    except UnclearColumnsError:
-        whole = read(numbers=False)
-        ends = find_ends(whole)
-        if ends is None or whole.header is None:
-            raise
-        one, other = (whole.header[i] for i in ends)
-        guessed = {"source": one, "target": other}
-        told = [f"{path}: {one!r} and {other!r} share their ids: taken for source and target."]
-        columns = replace(columns, source=one, target=other)
-        file = read(pick=columns.edges)
-    if counter_first(file) and not (columns.source or columns.target or columns.weight):
-        file = read(pick=lambda *_: [1, 2])
-    elif weight_first(file, columns):
-        file = read(pick=lambda *_: [1, 2, 0])
+    file, columns, guessed = _found(path, columns or Columns())
     file, times, dated = take_times(file, columns)
     file, relation, told_types = take_types(file, columns)
     if columns.weight is None and (last := (file.header or ())[2:]) and plain(last[0]) in AMOUNT:
@@ -120,8 +87,11 @@ def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
     width = file.table.num_columns
     if width not in (2, 3):
         raise file.wrong_width("Edges", "have 2 or 3 columns: source, target[, weight]")
-    order = moved(file, ("source", "target", "weight")[:width])
-    notices = [*file.notices, *told, *order, *told_types]
+    notices = list(file.notices)
+    if guessed:
+        ends = "{source!r} and {target!r}".format(**guessed)
+        notices.append(f"{path}: {ends} share their ids: taken for source and target.")
+    notices += [*file.moved(("source", "target", "weight")[:width]), *told_types]
     if names := file.header:
         known = columns.source is None and columns.target is None
         if known and misplaced(names, (ENDS, ENDS, WEIGHT)):
@@ -147,6 +117,31 @@ def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
                 _check_ways(replace(edges, weights=weights))
     problems.stop()
     return replace(edges, weights=weights, notices=tuple(notices))
+
+
+def _found(path: Place, columns: Columns) -> tuple[TableFile, Columns, dict[str, str]]:
+    """The table with source and target in front: by name, by position, or as its content tells;
+    which columns these are, and those of them that only their content told."""
+
+    def types(header: Header) -> set[int]:
+        place = columns.find_relation(path, header)
+        return set() if place is None else {place}
+
+    read = partial(read_table, path, columns, ids=(0, 1), numbers=True, text=types)
+    guessed: dict[str, str] = {}
+    try:
+        file = read(pick=columns.edges)
+    except UnclearColumnsError:
+        whole = read(numbers=False)
+        ends = find_ends(whole)
+        if ends is None or whole.header is None:
+            raise
+        guessed = {"source": whole.header[ends[0]], "target": whole.header[ends[1]]}
+        columns = replace(columns, source=guessed["source"], target=guessed["target"])
+        file = read(pick=columns.edges)
+    if order := edge_order(file, columns):
+        file = read(pick=lambda *_: order)
+    return file, columns, guessed
 
 
 def _one_way(columns: Columns, types: pd.Categorical | None) -> Directed:

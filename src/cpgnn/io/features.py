@@ -23,7 +23,6 @@ from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_matrix import FeatureRows, Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
-from cpgnn.io.other_order import moved
 from cpgnn.io.parquet import is_parquet
 from cpgnn.io.problems import Problems
 from cpgnn.io.tables import read_table
@@ -53,16 +52,14 @@ def read_features(
         else None
     )
     chosen = columns or Columns()
-    read = partial(read_table, path, header=chosen.header, names=chosen.names)
-    read = partial(read, encoding=chosen.encoding)
-    file = read(numbers=True, text=text, pick=chosen.features)
+    file = read_table(path, chosen, pick=chosen.features, numbers=True, text=text)
     guessed = False
     if nodes is not None and chosen.id is None and file.header and file.table.num_columns:
-        whole = file if is_told(file.table.column(0), nodes) else read()
+        whole = file if is_told(file.table.column(0), nodes) else read_table(path, chosen)
         place = None if whole is file else find_ids(whole, nodes)
         if whole.header and place is not None:
             chosen, guessed = replace(chosen, id=whole.header[place]), True
-            file = read(numbers=True, text=text, pick=chosen.features)
+            file = read_table(path, chosen, pick=chosen.features, numbers=True, text=text)
     with_label = None
     if labelled is not None and file.table.num_columns:
         with_label = pc.is_in(file.table.column(0), value_set=labelled).to_numpy()
@@ -89,7 +86,7 @@ def read_features(
         for name in (file.header or ())[1:]
         if plain(name) in LABEL | SPLIT and name in (built.columns.names or file.header or ())
     ]
-    by_name = moved(file, ("id",)) if chosen.id is None or guessed else []
+    by_name = file.moved(("id",)) if chosen.id is None or guessed else []
     told = (*file.notices, *by_name, *used, *built.notices)
     return replace(built, ids=ids, kinds=kinds, notices=told)
 

@@ -34,12 +34,7 @@ _REMOVE = "Remove the spaces around the ids."
 def read_node_ids(path: StrPath, columns: Columns | None = None) -> list[str]:
     """The ids in the column that `columns` or its name says, else in the first; as written."""
     columns = columns or Columns()
-    file = read_table(
-        path,
-        pick=lambda *file: [columns.node_ids(*file[:2])],
-        names=columns.names,
-        encoding=columns.encoding,
-    )
+    file = read_table(path, columns, pick=lambda *file: [columns.node_ids(*file[:2])])
     ids: list[str] = file.table.column(0).to_pylist()
     if not ids:
         raise file.wrong("The file", "name at least one node", "none")

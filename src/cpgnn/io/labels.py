@@ -14,17 +14,17 @@ import pyarrow.compute as pc
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import Message, advise
 from cpgnn.io.address import Place
-from cpgnn.io.by_content import find_labels, is_header, is_told
+from cpgnn.io.by_content import find_labels, is_header, is_told, label_first
 from cpgnn.io.column_choice import Columns, UnclearColumnsError
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
-from cpgnn.io.other_order import label_first, moved
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, as_array, read_table
 from cpgnn.io.times import take_times
 from cpgnn.io.word_columns import take_kinds
 
 SPLITS = ("train", "val", "test")
+ROLES = ("id", "label", "split")
 # fmt: off
 PLACEHOLDERS = frozenset((
     "?", "??", "-", "--", ".", "n/a", "na", "#n/a", "nan", "none", "null", "nil", "undefined",
@@ -75,7 +75,7 @@ def read_labels(
     if file.header and not named and misplaced(file.header, (ID, LABEL | {"target"}, SPLIT)):
         hint = "Check that it is the label file, and the order of its columns."
         raise file.wrong_header("name id, label[, split]", hint)
-    order = guessed or moved(file, ("id", "label", "split")[:width])
+    order = guessed or file.moved(ROLES[:width])
     file = replace(file, told=(*file.told, *order))
     file.need_rows("Labels")
     codes, names = encode_labels(as_array(file.table.column(1)), unlabelled)
@@ -96,8 +96,7 @@ def read_labels(
 def _found(path: Place, columns: Columns, nodes: pa.Array | None) -> tuple[TableFile, list[str]]:
     """The table with id and label in front: by name, by position, or as `nodes` tell; and what to
     say about it."""
-    read = partial(read_table, path, header=columns.header, names=columns.names)
-    read = partial(read, encoding=columns.encoding)
+    read = partial(read_table, path, columns)
     unclear, file = None, None
     try:
         file = read(pick=columns.labels)
@@ -119,7 +118,7 @@ def _found(path: Place, columns: Columns, nodes: pa.Array | None) -> tuple[Table
                 order = list(file.order)
                 file = read(pick=lambda *_: order, header=True)
                 told = f"{path}: the first line ({', '.join(first)}) was read as a header."
-                return file, [told, *moved(file, ("id", "label", "split")[: len(order)])]
+                return file, [told, *file.moved(ROLES[: len(order)])]
     if file is None:
         raise unclear or AssertionError
     return file, []

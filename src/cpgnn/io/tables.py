@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,6 +17,7 @@ import pyarrow.csv as pacsv
 from cpgnn.engine.text import count, first_line, listed, shorten
 from cpgnn.errors import InputError
 from cpgnn.io.address import Address, Place, locate
+from cpgnn.io.column_choice import Columns
 from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff, squeeze
 from cpgnn.io.files import NotUTF8Error, StrPath, all_bytes, arrow_source, opened, western, wrong
 from cpgnn.io.frames import Frame
@@ -76,6 +77,18 @@ class TableFile:
         """The same without a column."""
         header = self.header and (*self.header[:i], *self.header[i + 1 :])
         return replace(self, table=self.table.remove_column(i), header=header, **changes)
+
+    def moved(self, roles: Sequence[str]) -> list[str]:
+        """What to say where the columns do not stand in the order of these roles."""
+        places = self.order[: len(roles)]
+        if list(places) == sorted(places) and (len(roles) > 1 or not places or places[0] == 0):
+            return []
+        if len(roles) == 1:
+            return [f"{self.path}: the ids are in column {self.column(0)}."]
+        found = ", ".join(
+            f"{role} is column {i + 1}" for role, i in zip(roles, places, strict=False)
+        )
+        return [f"{self.path}: columns in another order: {found}."]
 
     def column(self, i: int) -> str:
         """`'age'`, or `3` without a header."""
@@ -144,29 +157,34 @@ class TableFile:
 
 def read_table(
     path: StrPath,
+    columns: Columns | None = None,
     *,
+    pick: Pick | None = None,
     ids: Sequence[int] = (0,),
     numbers: bool = False,
-    header: bool | None = None,
     text: TextColumns | None = None,
-    pick: Pick | None = None,
-    names: Collection[str] = (),
-    encoding: str | None = None,
+    header: bool | None = None,
 ) -> TableFile:
     """Read a table; columns `ids` (by position) become strings exactly as written.
 
-    `pick` says which columns are kept, and where; all other positions count from there on. A first
-    line with one of `names` is a header.
+    `columns` says how tables are written, `pick` which columns are kept, and where; all other
+    positions count from there on.
 
     With `numbers` each other column becomes float64 (null where a cell is missing) if all its
     cells are numbers or missing, and stays text otherwise; without, all columns are text.
     `text` names other columns that are text even so. Delimiter and header are found from the first
-    lines (see `headers` for the rule); `header` decides it. `encoding` is that of text that is
-    not UTF-8 or UTF-16, else Windows-1252. `path` is Parquet if it ends so or
-    begins with Parquet's mark; or a workbook, or an `Address`.
+    lines (see `headers` for the rule) unless `header` or `columns` decides it. `path` is Parquet
+    if it ends so or begins with Parquet's mark; or a workbook, or an `Address`.
     """
-    path = locate(path)
-    wanted = Wanted(ids=ids, numbers=numbers, header=header, names=names, text=text, pick=pick)
+    path, columns = locate(path), columns or Columns()
+    wanted = Wanted(
+        ids=ids,
+        numbers=numbers,
+        header=columns.header if header is None else header,
+        names=columns.names,
+        text=text,
+        pick=pick,
+    )
     if isinstance(path, Frame):
         return _typed(path, path.arrow(), path.header, wanted)
     if isinstance(path, Address):
@@ -177,7 +195,7 @@ def read_table(
     try:
         return _read_text(path, wanted)
     except NotUTF8Error:
-        encoding = encoding or western(path)
+        encoding = columns.encoding or western(path)
         if encoding is None:
             raise
         return _read_text(path, wanted, encoding)
