@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,7 +56,7 @@ def test_gaps_need_the_medians_of_the_first(put):
     edges = put("e.csv", EDGES)
     first = read_graph(edges, features=put("f.csv", FIRST), one_hot=True)
     gaps = put("g.csv", "id,colour,height,age\nd,green,9,\na,red,5,\nb,blue,6,\n")
-    bare = replace(first.columns, medians=None)
+    bare = FeatureColumns.from_dict(first.columns.as_dict() | {"medians": None})
     with pytest.raises(InputError, match="with_medians_of"):
         read_graph(edges, features=gaps, impute="median", like=bare)
     with pytest.raises(InputError, match=r"line 2: .*'age'.*Got a missing value, the first of 3"):

@@ -32,7 +32,7 @@ def test_as_if_they_were_one(put):
     np.testing.assert_array_equal(found.graph.features, wanted.graph.features)
     assert list(found.graph.node_ids) == list(wanted.graph.node_ids)
     assert found.columns.names == wanted.columns.names
-    assert found.columns.readings == wanted.columns.readings
+    assert [one.reading for one in found.columns] == [one.reading for one in wanted.columns]
     assert sum("read as dates" in notice for notice in found.graph.notices) == 1
 
 
@@ -50,6 +50,15 @@ def test_later_files_in_another_order(put):
     fewer = put("3.csv", ONE.replace("age", "years"))
     with pytest.raises(InputError, match="age"):
         read_graph(edges, features=[put("2.csv", TWO), fewer], like=like)
+
+
+def test_trees_see_the_categories_of_later_files(put):
+    edges, files = put("e.csv", EDGES), [put("1.csv", ONE), put("2.csv", TWO)]
+    first = read_graph(edges, features=files)
+    assert first.graph.mixed.categories
+    like = FeatureColumns.from_dict(first.columns.as_dict())
+    later = read_graph(edges, features=files[::-1], like=like).graph
+    assert later.mixed.categories == first.graph.mixed.categories
 
 
 def test_gaps_between_files(put):

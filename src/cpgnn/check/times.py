@@ -54,12 +54,12 @@ def _newer_features(loaded: LoadedGraph) -> Iterator[Finding]:
     for end in (times.edges.source, times.edges.target):
         np.maximum.at(last, end, times.edges.times)
     names = columns.matrix_names or ()
-    for j, name in enumerate(columns.names or ()):
-        reading = columns.reading(j)
+    for column in columns:
+        reading, name = column.reading, column.name
         if reading is None or reading.kind != "date" or name not in names:
             continue
-        column = X[:, [names.index(name)]]
-        newer = np.isfinite(last) & (dense(column).ravel() > last + 1)
+        days = dense(X[:, [names.index(name)]]).ravel()
+        newer = np.isfinite(last) & (days > last + 1)
         if newer.mean() > 1 - NEARLY_ALL:
             yield Finding(
                 "risk",

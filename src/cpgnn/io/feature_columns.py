@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,66 +21,100 @@ categories that are more than their 0/1 columns."""
 
 
 @dataclass(frozen=True)
+class FeatureColumn:
+    """One column of a feature file."""
+
+    name: str | None = None
+    categories: tuple[str, ...] | None = None
+    """The values of a text column; None for a numeric one, none for one that is not used."""
+    reading: Reading | None = None
+    """How numbers in another format are read."""
+    median: float | None = None
+    """What fills a gap among numbers; None where it is not known."""
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.categories is None
+
+
+@dataclass(frozen=True)
 class FeatureColumns:
     """The columns of a feature file, ids left out, in the order of the file.
 
     The matrix has the numeric columns first, then one 0/1 column for each value of a text column.
     """
 
-    names: tuple[str, ...] | None
-    """None if the file has no names, or a name twice: columns are then matched by position."""
-    categories: tuple[tuple[str, ...] | None, ...]
-    """The values of each text column; None for a numeric one, none for one that is not used."""
-    medians: tuple[float, ...] | None = None
-    """What fills a gap in each column of the matrix; None where they are not known."""
+    columns: tuple[FeatureColumn, ...]
     impute: bool = False
     """Whether a filled gap is a number like any other; otherwise trees see that it is missing."""
-    readings: tuple[Reading | None, ...] = ()
-    """How each column of numbers in other formats is read; None for the others, () if there are
-    none."""
     one_hot: bool = True
     """Whether 0/1 columns are numbers like any others; otherwise trees see the category."""
 
     @classmethod
     def numeric(cls, names: Sequence[str] | None, width: int) -> FeatureColumns:
-        return cls(unique(names), (None,) * width)
+        return cls(tuple(map(FeatureColumn, unique(names) or [None] * width)))
+
+    def __iter__(self) -> Iterator[FeatureColumn]:
+        return iter(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """None if the file has no names, or a name twice: columns are then matched by position."""
+        names = tuple(column.name for column in self if column.name is not None)
+        return names if len(names) == len(self.columns) else None
+
+    @property
+    def places(self) -> list[range]:
+        """Where each column is in the matrix."""
+        number, coded, places = 0, sum(column.is_numeric for column in self), []
+        for column in self:
+            if column.categories is None:
+                places.append(range(number, number + 1))
+                number += 1
+            else:
+                places.append(range(coded, coded + len(column.categories)))
+                coded += len(column.categories)
+        return places
+
+    @property
+    def is_category(self) -> np.ndarray:
+        """Which columns of the matrix are 0/1 columns of a category."""
+        coded = sum(len(column.categories or ()) for column in self)
+        return np.repeat([False, True], [sum(column.is_numeric for column in self), coded])
+
+    @property
+    def medians(self) -> tuple[float, ...] | None:
+        """What fills a gap in each column of the matrix; None where they are not known."""
+        numbers = [column.median for column in self if column.is_numeric]
+        known = [median for median in numbers if median is not None]
+        if len(known) < len(numbers):
+            return None
+        return (*known, *[0.0] * (len(self.is_category) - len(known)))
 
     @property
     def matrix_names(self) -> tuple[str, ...] | None:
         """The columns of the matrix: `age`, `colour=red`."""
         if self.names is None:
             return None
-        pairs = list(zip(self.names, self.categories, strict=True))
-        numeric = [name for name, values in pairs if values is None]
-        coded = [f"{name}={value}" for name, values in pairs for value in values or ()]
-        return unique((*numeric, *coded))
-
-    @property
-    def is_category(self) -> np.ndarray:
-        """Which columns of the matrix are 0/1 columns of a category."""
-        numeric = sum(values is None for values in self.categories)
-        coded = sum(len(values or ()) for values in self.categories)
-        return np.arange(numeric + coded) >= numeric
+        numbers = [str(column.name) for column in self if column.is_numeric]
+        coded = [f"{column.name}={value}" for column in self for value in column.categories or ()]
+        return unique((*numbers, *coded))
 
     @property
     def groups(self) -> tuple[Category, ...]:
         """The text columns that trees see as categories, and where they are in the matrix."""
-        found, start = [], int((~self.is_category).sum())
-        names = self.names or tuple(f"column {i}" for i in range(1, len(self.categories) + 1))
-        for name, values in zip(names, self.categories, strict=True):
-            if values and not self.one_hot:
-                found.append(Category(name, start, values))
-            start += len(values or ())
-        return tuple(found)
-
-    def reading(self, i: int) -> Reading | None:
-        return self.readings[i] if self.readings else None
+        names = self.names or [f"column {i}" for i in range(1, len(self.columns) + 1)]
+        return tuple(
+            Category(name, place.start, column.categories)
+            for name, column, place in zip(names, self, self.places, strict=True)
+            if column.categories and not self.one_hot
+        )
 
     @property
     def written(self) -> dict[str, str]:
         """What was a date, a time, yes or no, or a percentage before it became a number."""
-        found = zip(self.names or (), self.readings, strict=False)
-        kinds = {name: "percent" if r.percent else r.kind for name, r in found if r is not None}
+        read = {column.name: column.reading for column in self if column.name and column.reading}
+        kinds = {name: "percent" if how.percent else how.kind for name, how in read.items()}
         return {name: kind for name, kind in kinds.items() if kind != "number"}
 
     def text_columns(self, header: Sequence[str] | None, typed: bool = False) -> set[int]:
@@ -88,21 +122,20 @@ class FeatureColumns:
 
         In a `typed` file (Parquet) numbers are numbers, however the first one wrote them.
         """
-        text = [
-            i
-            for i, values in enumerate(self.categories)
-            if values is not None or (self.reading(i) and not typed)
-        ]
+        text = {
+            i: column.name
+            for i, column in enumerate(self, start=1)
+            if not column.is_numeric or (column.reading and not typed)
+        }
         if self.names is None or header is None:
-            return {i + 1 for i in text}
-        wanted = {self.names[i] for i in text}
-        return {i for i, name in enumerate(header) if i and name in wanted}
+            return set(text)
+        return {i for i, name in enumerate(header) if i and name in text.values()}
 
     def positions(self, file: TableFile) -> tuple[list[int], list[str]]:
         """Where each column stands in another file, and what to say about it."""
         width = file.table.num_columns
         if self.names is None or file.header is None:
-            wanted = len(self.categories)
+            wanted = len(self.columns)
             if width - 1 != wanted:
                 must = f"have an id and the {wanted:,} columns that the model was fitted with"
                 raise file.wrong("Features", must, f"{width - 1:,} besides the id")
@@ -110,47 +143,37 @@ class FeatureColumns:
         found, extra = match_names(self.names, file.header[1:], str(file.path))
         return [i + 1 for i in found], unknown_columns(file.path, extra)
 
-    def matrix_places(self, which: Sequence[int]) -> np.ndarray:
-        """Where the columns of the matrix stand that come from these columns, in their order."""
-        numeric = [i for i in which if self.categories[i] is None]
-        widths = [0 if values is None else len(values) for values in self.categories]
-        starts = np.cumsum([sum(values is None for values in self.categories), *widths])
-        rank = np.cumsum([values is None for values in self.categories]) - 1
-        coded = [np.arange(starts[i], starts[i] + widths[i]) for i in which]
-        return np.concatenate([rank[numeric].astype(np.int64), *coded]).astype(np.int64)
-
-    def part(self, names: Sequence[str]) -> FeatureColumns:
+    def part(self, names: Collection[str]) -> FeatureColumns:
         """Those of the columns that have one of these names."""
-        which = [i for i, name in enumerate(self.names or ()) if name in names]
-        places = self.matrix_places(which)
-        return FeatureColumns(
-            tuple((self.names or ())[i] for i in which),
-            tuple(self.categories[i] for i in which),
-            None if self.medians is None else tuple(self.medians[i] for i in places),
-            self.impute,
-            tuple(self.readings[i] for i in which) if self.readings else (),
-        )
+        return replace(self, columns=tuple(column for column in self if column.name in names))
+
+    def with_medians(self, numbers: Iterable[float]) -> FeatureColumns:
+        """The same with the medians of the numeric columns."""
+        rest = iter(numbers)
+        made = (replace(of, median=float(next(rest))) if of.is_numeric else of for of in self)
+        return replace(self, columns=tuple(made))
 
     def with_medians_of(self, X: Any) -> FeatureColumns:
-        """The same, with the medians of the matrix where none are known (0 for categories)."""
-        if self.medians is not None:
-            return self
-        medians = np.where(self.is_category, 0, column_medians(X))
-        return replace(self, medians=tuple(medians.tolist()))
+        """The same, with the medians of the matrix where none are known."""
+        return self if self.medians is not None else self.with_medians(column_medians(X))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it."""
+        names, medians = self.names, self.medians
+        readings = [column.reading and asdict(column.reading) for column in self]
         values: dict[str, Any] = {
-            "format": FORMAT if not self.one_hot else 2 if self.readings else 1,
-            "names": None if self.names is None else list(self.names),
-            "categories": [None if v is None else list(v) for v in self.categories],
-            "medians": None if self.medians is None else list(self.medians),
+            "format": FORMAT if not self.one_hot else 2 if any(readings) else 1,
+            "names": None if names is None else list(names),
+            "categories": [
+                None if column.categories is None else list(column.categories) for column in self
+            ],
+            "medians": None if medians is None else list(medians),
             "impute": self.impute,
         }
         if not self.one_hot:
             values["one_hot"] = False
-        if self.readings:
-            values["readings"] = [None if r is None else asdict(r) for r in self.readings]
+        if any(readings):
+            values["readings"] = readings
         return values
 
     @classmethod
@@ -158,24 +181,23 @@ class FeatureColumns:
         """What `as_dict` wrote; a ValueError where it is something else."""
         if values["format"] > FORMAT:
             raise ValueError(f"format {values['format']} is newer than {FORMAT}")
-        names, medians = values["names"], values["medians"]
+        categories = [None if v is None else _texts(v) for v in values["categories"]]
+        nothing = [None] * len(categories)
+        names = nothing if values["names"] is None else _texts(values["names"])
+        readings = [None if r is None else Reading(**r) for r in values.get("readings") or nothing]
+        if not len(names) == len(categories) == len(readings):
+            raise ValueError("a name and a reading for each column are needed")
         columns = cls(
-            None if names is None else _texts(names),
-            tuple(None if v is None else _texts(v) for v in values["categories"]),
-            None if medians is None else tuple(float(value) for value in medians),
+            tuple(map(FeatureColumn, names, categories, readings)),
             bool(values["impute"]),
-            tuple(None if r is None else Reading(**r) for r in values.get("readings", ())),
             bool(values.get("one_hot", True)),
         )
-        if columns.names is not None and len(columns.names) != len(columns.categories):
-            raise ValueError("one name per column is needed")
-        if medians is not None and len(medians) != len(columns.is_category):
-            raise ValueError("a median for each column is needed")
-        if not np.isfinite(columns.medians or ()).all():
-            raise ValueError("a median is not finite")
-        if columns.readings and len(columns.readings) != len(columns.categories):
-            raise ValueError("a reading for each column is needed")
-        return columns
+        if values["medians"] is None:
+            return columns
+        medians = [float(value) for value in values["medians"]]
+        if len(medians) != len(columns.is_category) or not np.isfinite(medians).all():
+            raise ValueError("a finite median for each column is needed")
+        return columns.with_medians(medians)
 
 
 def _texts(values: Any) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from cpgnn.engine.text import did_you_mean, shorten
 from cpgnn.errors import advise, wrong_value
 from cpgnn.io.address import Address, Place
 from cpgnn.io.column_choice import Columns
-from cpgnn.io.feature_columns import FeatureColumns, unique
+from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_matrix import FeatureRows, Impute
 from cpgnn.io.features import spread
 from cpgnn.io.ids import extend
@@ -70,12 +70,17 @@ def join_features(
     if like is not None and like.names is not None and columns.names is not None:
         files = ", ".join(str(part.file.path) for part in parts)
         found, _ = match_names(like.names, columns.names, files)
-        columns, order = like, order[columns.matrix_places(found)]
+        found.sort(key=lambda i: not columns.columns[i].is_numeric)
+        columns, order = like, order[[j for i in found for j in columns.places[i]]]
     if any(sp.issparse(matrix) for matrix in matrices):
         sparse = [sp.csc_array(matrix) for matrix in matrices]
         joined: Any = sp.csr_array(sp.hstack(sparse, format="csc")[:, order])
     else:
         joined = np.hstack(matrices)[:, order]
+    gaps = [
+        sp.csc_array(matrix.shape, dtype=bool) if mixed is None else mixed.gaps
+        for matrix, mixed in zip(matrices, mixes, strict=True)
+    ]
     return FeatureRows(
         parts[0].file,
         ids,
@@ -84,27 +89,9 @@ def join_features(
         tuple(notices),
         _kinds(parts, places, len(ids), group),
         {name: cells for part in parts for name, cells in part.gaps.items()},
-        _mixed(mixes, [matrix.shape for matrix in matrices], order.tolist()),
+        Mixed.of(sp.hstack(gaps, format="csc")[:, order], columns.groups),
         tuple(parts),
     )
-
-
-def _mixed(
-    mixes: Sequence[Mixed | None], shapes: Sequence[tuple[int, int]], order: list[int]
-) -> Mixed | None:
-    """What the stacked matrices were, with their columns in this order."""
-    starts = np.cumsum([0, *(width for _, width in shapes)]).tolist()
-    gaps = [
-        sp.csr_array(shape, dtype=bool) if mixed is None else mixed.gaps
-        for mixed, shape in zip(mixes, shapes, strict=True)
-    ]
-    categories = [
-        replace(category, start=start + category.start)
-        for mixed, start in zip(mixes, starts, strict=False)
-        for category in (mixed.categories if mixed else ())
-    ]
-    stacked = Mixed.of(sp.hstack(gaps, format="csr"), tuple(categories))
-    return None if stacked is None else stacked.reordered(order)
 
 
 def _check_names(parts: Sequence[FeatureRows]) -> None:
@@ -135,21 +122,10 @@ def _check_chosen(parts: Sequence[FeatureRows], columns: Columns) -> None:
 def _side_by_side(parts: Sequence[FeatureColumns]) -> tuple[FeatureColumns, np.ndarray]:
     """The columns of all, and where each column of their matrix stands in the stacked matrices."""
     category = np.concatenate([part.is_category for part in parts])
-    order = np.concatenate([np.flatnonzero(~category), np.flatnonzero(category)])
-    first, *others = parts
-    named = all(part.names is not None for part in parts)
-    readings = [part.readings or (None,) * len(part.categories) for part in parts]
-    medians = [part.medians for part in parts]
-    known = [value for part in medians for value in part or ()]
-    joined = replace(
-        first,
-        names=unique([name for part in parts for name in part.names or ()]) if named else None,
-        categories=tuple(values for part in parts for values in part.categories),
-        medians=tuple(known[i] for i in order) if all(m is not None for m in medians) else None,
-        readings=sum(readings, ()) if any(part.readings for part in parts) else (),
-        impute=any(part.impute for part in (first, *others)),
-    )
-    return joined, order
+    columns = tuple(column for part in parts for column in part)
+    impute = any(part.impute for part in parts)
+    joined = replace(parts[0], columns=columns, impute=impute)
+    return joined, np.argsort(category, kind="stable")
 
 
 def _groups(places: Sequence[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:

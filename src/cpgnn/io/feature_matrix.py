@@ -20,10 +20,10 @@ from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import InputError, advise
 from cpgnn.io.by_content import counts_rows
 from cpgnn.io.edges import first_text
-from cpgnn.io.feature_columns import FeatureColumns, unique
+from cpgnn.io.feature_columns import FeatureColumn, FeatureColumns, unique
 from cpgnn.io.headers import is_number
 from cpgnn.io.problems import MOST, Problems
-from cpgnn.io.readings import Decimal, Reading, find_reading, read_numbers, reading_notices
+from cpgnn.io.readings import Decimal, find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, as_array, known_cells
 
 Impute = Literal["median"] | None
@@ -78,36 +78,30 @@ def build_matrix(
     else:
         (places, notices), columns = like.positions(file), like
     numeric: dict[int, np.ndarray] = {}
-    text = {}
-    for j, (place, categories) in enumerate(zip(places, columns.categories, strict=True)):
-        column, reading = file.table.column(place), columns.reading(j)
+    for place, column in zip(places, columns, strict=True):
         with problems.noted():
-            if categories is not None:
-                text[place] = categories
-            elif reading is not None:
-                numeric[place] = read_numbers(file, place, reading)
-            else:
-                plain = _plain_numbers(column)
+            if column.reading is not None:
+                numeric[place] = read_numbers(file, place, column.reading)
+            elif column.is_numeric:
+                plain = _plain_numbers(file.table.column(place))
                 if plain is None:
                     hint = "It was a number in every row when the model was fitted."
                     raise _not_a_number(file, place, hint)
                 numeric[place] = plain
-    readings = {place: columns.reading(j) for j, place in enumerate(places)}
+    readings = {place: column.reading for place, column in zip(places, columns, strict=True)}
     notices += reading_notices(file, {i: reading for i, reading in readings.items() if reading})
     with problems.noted():
         dense, empty, medians = _numbers(file, numeric, like)
     coded, unseen, without = [], [], {}
-    for place, categories in text.items():
-        if not categories:  # as many values as rows when the model was fitted
-            continue
-        hot, without[place], notice = _one_hot(file, place, categories)
-        coded.append(hot)
-        unseen += notice
+    for place, column in zip(places, columns, strict=True):
+        if column.categories:  # none: as many values as rows when the model was fitted
+            hot, without[place], notice = _one_hot(file, place, column.categories)
+            coded.append(hot)
+            unseen += notice
     problems.stop()
     width = sum(hot.shape[1] for hot in coded)
     if like is None:
-        every = (*medians.tolist(), *[0.0] * width)
-        columns = replace(columns, medians=every, impute=bool(impute), one_hot=one_hot)
+        columns = replace(columns.with_medians(medians), impute=bool(impute))
     filled = dict(zip(numeric, empty.sum(axis=0).tolist(), strict=True)) | without
     notices += [*_say_filled(file, filled, seen=not impute), *unseen]
     gaps = sp.csr_array(np.zeros_like(empty) if impute else empty)
@@ -142,8 +136,8 @@ def _found(
         raise file.wrong(
             "Features", f"have at most {MOST_TEXT:,} columns of text", f"{text:,}", hint
         )
-    categories: list[tuple[str, ...] | None] = []
-    readings: list[Reading | None] = []
+    names = unique(file.header[1:] if file.header else None)
+    found: list[FeatureColumn] = []
     counted = not asked and file.table.num_columns > 2
     for i, column in enumerate(file.table.columns[1:], start=1):
         values: tuple[str, ...] | None = None
@@ -162,11 +156,8 @@ def _found(
             with problems.noted():
                 reading = find_reading(file, i, decimal)
                 values = _categories(file, i, one_hot, notices) if reading is None else None
-        categories.append(values)
-        readings.append(reading)
-    names = unique(file.header[1:] if file.header else None)
-    dressed = tuple(readings) if any(readings) else ()
-    return FeatureColumns(names, tuple(categories), readings=dressed)
+        found.append(FeatureColumn(names[i - 1] if names else None, values, reading))
+    return FeatureColumns(tuple(found), one_hot=one_hot)
 
 
 def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> tuple[str, ...]:
@@ -213,7 +204,7 @@ def _numbers(
     dense = np.empty((file.table.num_rows, len(columns)), dtype=np.float32)
     medians = np.zeros(len(columns), dtype=np.float32)
     empty = np.zeros(dense.shape, dtype=bool)
-    problems = Problems()
+    problems, known = Problems(), None if like is None else like.medians
     for j, (place, numbers) in enumerate(columns.items()):
         values = dense[:, j]
         with np.errstate(over="ignore"):
@@ -222,8 +213,8 @@ def _numbers(
             _check_finite(file, place, values)
         gaps = np.isnan(values)
         with problems.noted():
-            if like is not None and like.medians is not None:
-                medians[j] = like.medians[j]
+            if known is not None:
+                medians[j] = known[j]
             elif like is not None and gaps.any():
                 raise _gap(file, place, gaps)
             elif not gaps.all():
