@@ -77,9 +77,9 @@ class EdgeList:
         return np.flatnonzero((self.source == position) | (self.target == position))
 
 
-def read_edges(path: Place, columns: Columns | None = None) -> EdgeList:
+def read_edges(path: Place, columns: Columns) -> EdgeList:
     """Edges from a table: source, target[, weight][, type]."""
-    file, columns, guessed = _found(path, columns or Columns())
+    file, columns, guessed = _found(path, columns)
     file, times, dated = take_times(file, columns)
     file, relation, told_types = take_types(file, columns)
     if columns.weight is None and (last := (file.header or ())[2:]) and plain(last[0]) in AMOUNT:

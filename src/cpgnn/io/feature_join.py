@@ -17,27 +17,22 @@ from cpgnn.errors import advise, wrong_value
 from cpgnn.io.address import Address, Place
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_columns import FeatureColumns
-from cpgnn.io.feature_matrix import FeatureRows, Impute
+from cpgnn.io.feature_matrix import FeatureRows, FeatureRule
 from cpgnn.io.features import spread
 from cpgnn.io.ids import extend
 from cpgnn.io.problems import Problems
 
 
-def join_features(
-    parts: Sequence[FeatureRows],
-    impute: Impute,
-    like: FeatureColumns | None = None,
-    chosen: Columns | None = None,
-) -> FeatureRows:
+def join_features(parts: Sequence[FeatureRows], rule: FeatureRule, chosen: Columns) -> FeatureRows:
     """All columns of all files, for every node that one of them names, in order of appearance.
 
     A node without a row in one of the files is a gap there: filled as `impute` says, else an error.
     Files that share no node, not even through another file, describe different kinds of nodes: the
     columns of one are not missing in the other, and the kinds are called as their first files.
-    With `like`, the columns are those of an earlier graph, in its order.
+    Columns that are `like` those of an earlier graph come in its order.
     """
     _check_names(parts)
-    _check_chosen(parts, chosen or Columns())
+    _check_chosen(parts, chosen)
     ids, places = pa.array([], pa.string()), []
     for part in parts:
         assert part.ids is not None
@@ -56,17 +51,18 @@ def join_features(
     notices: list[str] = []
     problems, nobody = Problems(), np.zeros(len(ids), dtype=bool)
     group, of_node = _groups(places, len(ids))
-    if chosen is not None and chosen.kind_column == "":
+    if chosen.kind_column == "":
         group, of_node = np.zeros_like(group), np.zeros_like(of_node)
     for part, at, own in zip(parts, places, group, strict=True):
         notices += part.notices
         with problems.noted():
-            matrix, mixed, told = spread(part, at, nobody, impute, place_of, of_node != own)
+            matrix, mixed, told = spread(part, at, nobody, rule.impute, place_of, of_node != own)
             matrices.append(matrix)
             mixes.append(mixed)
             notices += told
     problems.stop()
     columns, order = _side_by_side([part.columns for part in parts])
+    like = rule.like
     if like is not None and like.names is not None and columns.names is not None:
         files = ", ".join(str(part.file.path) for part in parts)
         found, _ = match_names(like.names, columns.names, files)

@@ -6,7 +6,6 @@ What was filled, and which columns are one category, is kept beside it (`Mixed`)
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -19,11 +18,12 @@ from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import InputError, advise
 from cpgnn.io.by_content import counts_rows
+from cpgnn.io.column_choice import Columns
 from cpgnn.io.edges import first_text
 from cpgnn.io.feature_columns import FeatureColumn, FeatureColumns, unique
 from cpgnn.io.headers import is_number
 from cpgnn.io.problems import MOST, Problems
-from cpgnn.io.readings import Decimal, find_reading, read_numbers, reading_notices
+from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, as_array, known_cells
 
 Impute = Literal["median"] | None
@@ -33,6 +33,15 @@ MOST_TEXT = 1000
 """Columns that are not plain numbers: each is read in a dozen ways, in milliseconds."""
 SPARSE_FROM = 64
 """From this many one-hot columns on the features are sparse."""
+
+
+@dataclass(frozen=True)
+class FeatureRule:
+    """How columns become numbers; see `read_graph`."""
+
+    impute: Impute = None
+    one_hot: bool = False
+    like: FeatureColumns | None = None
 
 
 @dataclass(frozen=True)
@@ -57,26 +66,19 @@ class FeatureRows:
     """The files, where it was joined from several."""
 
 
-def build_matrix(
-    file: TableFile,
-    impute: Impute,
-    one_hot: bool,
-    like: FeatureColumns | None,
-    decimal: Decimal | None = None,
-    asked: Collection[str] = (),
-) -> FeatureRows:
+def build_matrix(file: TableFile, rule: FeatureRule, chosen: Columns) -> FeatureRows:
     """All columns but the first (the ids), which are left to others.
 
-    With `like` they are those of an earlier file, by name, with its categories and its medians.
-    A column that only counts the rows is not used, unless it was `asked` for by name.
+    Columns that are `like` those of an earlier file are found by name, and get its categories and
+    medians. One that only counts the rows is not used, unless it was `chosen` by name.
     """
     notices: list[str] = []
     problems = Problems()
-    if like is None:
+    if rule.like is None:
         places = list(range(1, file.table.num_columns))
-        columns = _found(file, one_hot, decimal, asked, notices, problems)
+        columns = _found(file, rule, chosen, notices, problems)
     else:
-        (places, notices), columns = like.positions(file), like
+        (places, notices), columns = rule.like.positions(file), rule.like
     numeric: dict[int, np.ndarray] = {}
     for place, column in zip(places, columns, strict=True):
         with problems.noted():
@@ -91,7 +93,7 @@ def build_matrix(
     readings = {place: column.reading for place, column in zip(places, columns, strict=True)}
     notices += reading_notices(file, {i: reading for i, reading in readings.items() if reading})
     with problems.noted():
-        dense, empty, medians = _numbers(file, numeric, like)
+        dense, empty, medians = _numbers(file, numeric, rule.like)
     coded, unseen, without = [], [], {}
     for place, column in zip(places, columns, strict=True):
         if column.categories:  # none: as many values as rows when the model was fitted
@@ -100,11 +102,11 @@ def build_matrix(
             unseen += notice
     problems.stop()
     width = sum(hot.shape[1] for hot in coded)
-    if like is None:
-        columns = replace(columns.with_medians(medians), impute=bool(impute))
+    if rule.like is None:
+        columns = replace(columns.with_medians(medians), impute=bool(rule.impute))
     filled = dict(zip(numeric, empty.sum(axis=0).tolist(), strict=True)) | without
-    notices += [*_say_filled(file, filled, seen=not impute), *unseen]
-    gaps = sp.csr_array(np.zeros_like(empty) if impute else empty)
+    notices += [*_say_filled(file, filled, seen=not rule.impute), *unseen]
+    gaps = sp.csr_array(np.zeros_like(empty) if rule.impute else empty)
     gaps.resize((len(dense), dense.shape[1] + width))
     if width < SPARSE_FROM:
         matrix: Any = np.hstack([dense, *(hot.toarray() for hot in coded)]) if coded else dense
@@ -119,12 +121,7 @@ def build_matrix(
 
 
 def _found(
-    file: TableFile,
-    one_hot: bool,
-    decimal: Decimal | None,
-    asked: Collection[str],
-    notices: list[str],
-    problems: Problems,
+    file: TableFile, rule: FeatureRule, chosen: Columns, notices: list[str], problems: Problems
 ) -> FeatureColumns:
     """The columns of a first file: numbers where all cells can be read so, else categories.
 
@@ -138,7 +135,7 @@ def _found(
         )
     names = unique(file.header[1:] if file.header else None)
     found: list[FeatureColumn] = []
-    counted = not asked and file.table.num_columns > 2
+    counted = not chosen.feature and file.table.num_columns > 2
     for i, column in enumerate(file.table.columns[1:], start=1):
         values: tuple[str, ...] | None = None
         reading = None
@@ -154,10 +151,10 @@ def _found(
         elif plain is None:
             values = ()
             with problems.noted():
-                reading = find_reading(file, i, decimal)
-                values = _categories(file, i, one_hot, notices) if reading is None else None
+                reading = find_reading(file, i, chosen.decimal)
+                values = None if reading else _categories(file, i, rule.one_hot, notices)
         found.append(FeatureColumn(names[i - 1] if names else None, values, reading))
-    return FeatureColumns(tuple(found), one_hot=one_hot)
+    return FeatureColumns(tuple(found), one_hot=rule.one_hot)
 
 
 def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> tuple[str, ...]:

@@ -19,8 +19,7 @@ from cpgnn.errors import advise
 from cpgnn.io.address import Place
 from cpgnn.io.by_content import find_ids, is_told
 from cpgnn.io.column_choice import Columns
-from cpgnn.io.feature_columns import FeatureColumns
-from cpgnn.io.feature_matrix import FeatureRows, Impute, build_matrix
+from cpgnn.io.feature_matrix import FeatureRows, FeatureRule, Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.parquet import is_parquet
@@ -31,27 +30,21 @@ from cpgnn.io.word_columns import take_kinds
 
 def read_features(
     path: Place,
+    rule: FeatureRule,
+    chosen: Columns,
     *,
-    impute: Impute,
-    one_hot: bool,
-    like: FeatureColumns | None = None,
-    columns: Columns | None = None,
     labelled: pa.Array | None = None,
     partly: bool = False,
     nodes: pa.Array | None = None,
 ) -> FeatureRows:
     """Features from a table: id, then one column each.
 
-    `like`: the columns of an earlier file, found here by their names and read as they were there.
     `labelled`: ids of nodes with a label, which are of one kind if there are several.
     `partly`: another file has the rest of those columns. `nodes`: ids of the edges, if known.
     """
-    text = (
-        partial(like.text_columns, typed=isinstance(path, Path) and is_parquet(path))
-        if like
-        else None
-    )
-    chosen = columns or Columns()
+    like, text = rule.like, None
+    if like is not None:
+        text = partial(like.text_columns, typed=isinstance(path, Path) and is_parquet(path))
     file = read_table(path, chosen, pick=chosen.features, numbers=True, text=text)
     guessed = False
     if nodes is not None and chosen.id is None and file.header and file.table.num_columns:
@@ -74,12 +67,12 @@ def read_features(
         if file.header is None or like.names is None:
             hint = "Add a header."
             raise file.wrong("Each of several feature files", "name its columns", "no header", hint)
-        like = like.part(file.header[1:])
+        rule = replace(rule, like=like.part(file.header[1:]))
     problems = Problems()
     with problems.noted():
         ids = distinct(file, file.table.column(0), "have features")
     with problems.noted():
-        built = build_matrix(file, impute, one_hot, like, chosen.decimal, chosen.feature)
+        built = build_matrix(file, rule, chosen)
     problems.stop()
     used = [
         f"{path}: column {name!r} is used as a feature."

@@ -60,11 +60,10 @@ class LabelRows:
 def read_labels(
     path: Place,
     unlabelled: str | None,
-    columns: Columns | None = None,
-    nodes: pa.Array | None = None,
+    columns: Columns,
+    nodes: pa.Array | None,
 ) -> LabelRows:
     """Labels from a table: id, label[, split]. `nodes`: ids of the edges, where they are known."""
-    columns = columns or Columns()
     file, guessed = _found(path, columns, nodes)
     file, times, dated = take_times(file, columns)
     file, kinds = _kinds(file, columns, unlabelled)

@@ -17,7 +17,7 @@ from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.io.edges import EdgeList
 from cpgnn.io.feature_columns import FeatureColumns, unknown_columns
-from cpgnn.io.feature_matrix import FeatureRows, Impute
+from cpgnn.io.feature_matrix import FeatureRows, FeatureRule
 from cpgnn.io.files import wrong
 from cpgnn.io.graph_npz import features_in, graph_parts, listed_arrays, names_in
 from cpgnn.io.ids import check_ids
@@ -26,7 +26,7 @@ from cpgnn.io.tables import TableFile
 
 
 def read_npz_edges(
-    path: Path, unlabelled: str | None, impute: Impute, like: FeatureColumns | None
+    path: Path, unlabelled: str | None, rule: FeatureRule
 ) -> tuple[EdgeList, FeatureRows | None]:
     """The graph in an `.npz`, and its features where it has some."""
     parts = graph_parts(path, read_npz_arrays(path))
@@ -52,12 +52,10 @@ def read_npz_edges(
     X, names = parts["features"], parts["feature_names"]
     if X is None:
         return edges, None
-    return edges, _feature_rows(path, None, X, names, impute, like, parts["mixed"])
+    return edges, _feature_rows(path, None, X, names, rule, parts["mixed"])
 
 
-def read_npz_features(
-    path: Path, graph_ids: pa.Array, impute: Impute, like: FeatureColumns | None
-) -> FeatureRows:
+def read_npz_features(path: Path, graph_ids: pa.Array, rule: FeatureRule) -> FeatureRows:
     """Features from an `.npz`, whose rows are named or follow the rule in `read_graph`."""
     arrays = read_npz_arrays(path)
     X = features_in(path, arrays)
@@ -72,11 +70,11 @@ def read_npz_features(
         must = f"name each of the {rows:,} rows of 'features' once"
         raise wrong(path, "'node_ids'", must, f"{index.nunique():,} names")
     if index is not None or pc.all(pc.is_in(graph_ids, value_set=ids)).as_py():
-        return _feature_rows(path, ids, X, columns, impute, like)
+        return _feature_rows(path, ids, X, columns, rule)
     if rows != len(graph_ids):
         must = f"have a row for each of the {len(graph_ids):,} nodes, or 'node_ids'"
         raise wrong(path, "A feature file", must, f"{rows:,} rows without ids", "Add 'node_ids'.")
-    found = _feature_rows(path, None, X, columns, impute, like)
+    found = _feature_rows(path, None, X, columns, rule)
     notice = f"{path}: no 'node_ids', so row i is taken to be the i-th node in the edges."
     return replace(found, notices=(notice, *found.notices))
 
@@ -86,8 +84,7 @@ def _feature_rows(
     ids: pa.Array | None,
     X: Any,
     names: pd.Index | None,
-    impute: Impute,
-    like: FeatureColumns | None,
+    rule: FeatureRule,
     mixed: Mixed | None = None,
 ) -> FeatureRows:
     """The matrix as it is, or with the columns of an earlier file in its order."""
@@ -97,10 +94,10 @@ def _feature_rows(
         must = f"name each of the {width:,} features once"
         raise wrong(path, "'feature_names'", must, f"{names.nunique():,} names")
     called = None if names is None else tuple(map(str, names))
-    columns, notices = like, []
+    columns, notices = rule.like, []
     if columns is None:
         columns = FeatureColumns.numeric(called, width)
-        columns = replace(columns.with_medians_of(matrix), impute=bool(impute))
+        columns = replace(columns.with_medians_of(matrix), impute=bool(rule.impute))
     elif called is not None and columns.matrix_names is not None:
         order, extra = match_names(columns.matrix_names, called, str(path))
         notices = unknown_columns(path, extra)

@@ -24,7 +24,7 @@ from cpgnn.io.column_choice import ColumnOptions, Columns
 from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_join import join_features
-from cpgnn.io.feature_matrix import FeatureRows, Impute, build_matrix
+from cpgnn.io.feature_matrix import FeatureRows, FeatureRule, Impute, build_matrix
 from cpgnn.io.features import read_features, spread
 from cpgnn.io.files import StrPath, about
 from cpgnn.io.frames import as_given, frames
@@ -127,10 +127,10 @@ def read_graph(
     if isinstance(edges, pd.DataFrame):
         tables = edges, labels, features = frames(edges, labels, features)
         columns["header"] = True
-    chosen = Columns(**columns)
+    chosen, rule = Columns(**columns), FeatureRule(impute, one_hot, like)
     unlabelled = None if unlabelled is None else str(unlabelled)
     before = pa.array([] if known is None else known.astype(str), pa.string())
-    parts = _read_files(edges, labels, features, unlabelled, impute, one_hot, like, chosen, before)
+    parts = _read_files(edges, labels, features, unlabelled, rule, chosen, before)
     given, feature_rows, ids = parts.edges, parts.features, parts.ids
     notices = [*given.notices, *_doubtful_first_row(parts, chosen)]
     notices += _compared(parts, before, strict_ids)
@@ -178,15 +178,13 @@ def _read_files(
     labels: StrPath | None,
     features: Any,
     unlabelled: str | None,
-    impute: Impute,
-    one_hot: bool,
-    like: FeatureColumns | None,
+    rule: FeatureRule,
     columns: Columns,
     before: pa.Array,
 ) -> Parts:
     problems, label_rows, nodes = Problems(), None, None
     with problems.noted():
-        given, feature_rows = _read_edges(locate(edges), unlabelled, impute, one_hot, like, columns)
+        given, feature_rows = _read_edges(locate(edges), unlabelled, rule, columns)
         nodes = pa.concat_arrays([given.ids, before.cast(given.ids.type)])
     with problems.noted():
         if labels is not None:
@@ -201,10 +199,8 @@ def _read_files(
         with problems.noted():
             part = read_features(
                 path,
-                impute=impute,
-                one_hot=one_hot,
-                like=like,
-                columns=columns.for_one_of(len(paths)),
+                rule,
+                columns.for_one_of(len(paths)),
                 labelled=None if label_rows is None else label_rows.labelled,
                 partly=len(paths) > 1,
                 nodes=nodes,
@@ -212,34 +208,29 @@ def _read_files(
             read.append(part)
     problems.stop()
     if len(read) > 1:
-        feature_rows = join_features(read, impute, like, columns)
+        feature_rows = join_features(read, rule, columns)
     elif read:
         [feature_rows] = read
     elif paths:  # its rows may be the nodes of the edges
-        feature_rows = read_npz_features(Path(paths[0]), given.ids, impute, like)
+        feature_rows = read_npz_features(Path(paths[0]), given.ids, rule)
     return Parts.of(given, feature_rows, label_rows)
 
 
 def _read_edges(
-    path: Place,
-    unlabelled: str | None,
-    impute: Impute,
-    one_hot: bool,
-    like: FeatureColumns | None,
-    columns: Columns,
+    path: Place, unlabelled: str | None, rule: FeatureRule, columns: Columns
 ) -> tuple[EdgeList, FeatureRows | None]:
     """The edges, and the features that a graph file brings along."""
     if isinstance(path, Address):
         return read_edges(path, columns), None
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".npz"):
-        return read_npz_edges(path, unlabelled, impute, like)
+        return read_npz_edges(path, unlabelled, rule)
     if not name.endswith((".graphml", ".xml")):
         return read_edges(path, columns), None
     edges, table = read_graphml(path, unlabelled)
     if table is None:
         return edges, None
-    built = build_matrix(table, impute, one_hot, like)
+    built = build_matrix(table, rule, Columns())
     used = built.columns.names or ()
     attributes = count(len(used), "numeric node attribute")
     notice = f"{path}: {attributes} used as features ({listed(used)})."
