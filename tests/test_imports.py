@@ -30,7 +30,6 @@ LAYERS = (
     "cpgnn.training",
     "cpgnn.selection cpgnn.evaluation cpgnn.engine.saving_blend",
     "cpgnn.engine.saving cpgnn.report.grids",
-    "cpgnn.report.shown",
     "cpgnn.classifier cpgnn.calibration cpgnn.thresholds",
     "cpgnn.explanation cpgnn.baselines cpgnn.datasets cpgnn.pyg cpgnn.doubt",
     "cpgnn.selection.node_classifier",

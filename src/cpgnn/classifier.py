@@ -11,14 +11,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cpgnn.blend.blend import Said, known_nodes
-from cpgnn.compatibility import recover_compatibility
 from cpgnn.engine.arrays import Matrix, as_array
 from cpgnn.engine.inputs import check_device, to_graph
 from cpgnn.engine.loop import Begin
+from cpgnn.engine.saving import load_model, save_model
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
 from cpgnn.errors import LARGEST_SEED, check_choice, check_count, check_share, wrong_value
-from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature
+from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature, softmax
+from cpgnn.evaluation.conformal import (
+    Per,
+    PredictionSets,
+    Promise,
+    evidence,
+    make_promise,
+    prediction_sets,
+)
+from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.evaluation.prediction import (
     Prediction,
     finite_logits,
@@ -26,20 +35,18 @@ from cpgnn.evaluation.prediction import (
     nothing_known,
     strangers,
 )
-from cpgnn.evaluation.sets import PredictsSets
 from cpgnn.graph import Graph
 from cpgnn.io.to_fit import ColumnOptions, to_fit
-from cpgnn.model import CPGNN, Architecture
-from cpgnn.report.shown import ShownInNotebooks
-from cpgnn.selection.fitting import Fitted, Fitting, Honest
-from cpgnn.settings import preset
+from cpgnn.model import CPGNN
+from cpgnn.relations.derived import near
+from cpgnn.selection.fitting import Fitting, Honest
 from cpgnn.splits import Split, check_classes, stratified_split
 
 VALIDATION = 0.2  # the share of the labels that chooses the epoch of the paper's training
 PRIORS = ("auto", "trees", "smoothed", "mlp", "cheby", "link")
 
 
-class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Node classifier for graphs whose edges join like with like, opposites, or anything between.
 
     Parameters
@@ -141,11 +148,9 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
 
     _own: Prediction | None = None  # about the fitted graph, once asked for
 
-    # -- what the parameters ask for ------------------------------------------------------------
-
     def check_params(self) -> None:
         """Raises if a parameter makes no sense, before any data is read."""
-        self._fitting()
+        Fitting.of(self)
         # A function or a classifier, not the class of one, which is both.
         if callable(self.prior) == hasattr(self.prior, "predict_proba"):
             check_choice("prior", self.prior, PRIORS)
@@ -156,44 +161,13 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
     @property
     def blends(self) -> bool:
         """Whether `fit` makes a blend; else it trains a model as in the paper."""
-        return self._fitting().blends
+        return Fitting.of(self).blends
 
     @property
     def validation_share(self) -> float:
         """`validation`, or what `fit` takes where it is None."""
         drawn = 0.0 if self.blends else VALIDATION
         return drawn if self.validation is None else self.validation
-
-    def _fitting(self, begin: Begin | None = None, positive: int | None = None) -> Fitting:
-        """`positive`: the position of that class."""
-        changes = {
-            "epochs": self.epochs,
-            "pretrain_epochs": self.pretrain_epochs,
-            "select_by": self.select_by and self.select_by.replace("-", "_"),
-            "class_weight": self.class_weight,
-            "positive": positive,
-        }
-        given = {name: value for name, value in changes.items() if value is not None}
-        like = Architecture(
-            num_layers=1 if self.num_layers is None else self.num_layers,
-            hidden=self.hidden,
-            dropout=self.dropout,
-            normalization=self.normalization,
-        )
-        return Fitting(
-            self.prior,
-            self.num_layers,
-            like,
-            self.self_training,
-            preset(self.preset).within(self.budget).but(**given),
-            changed=not {"epochs", "pretrain_epochs"}.isdisjoint(given),
-            seed=self.seed,
-            device=self.device,
-            begin=begin or (lambda *_: None),
-            budget=self.budget,
-        )
-
-    # -- fitting ------------------------------------------------------------------------------
 
     def fit(
         self,
@@ -217,75 +191,44 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         self.check_params()
         drawn = self.validation_share, self.seed
         graph, split = to_fit(graph, y, features, split, drawn, columns)
-        fitting = self._fitting(begin, self._position_of_positive(graph))
+        fitting = Fitting.of(self, graph.class_names, begin)
         split = split or stratified_split(graph.labels, validation=drawn[0], seed=self.seed)
         check_classes(graph.labels, graph.class_names, split)
-        self.scaler_ = scaler or FeatureScaler.fit(graph, fitting.settings.feature_scaling)
-        scaled = self.scaler_(graph)
-        held = split.val[:0]
+        scaler = scaler or FeatureScaler.fit(graph, fitting.settings.feature_scaling)
+        scaled = scaler(graph)
+        held = split.val[:0]  # nodes that set the temperature do not choose the epoch
         if self.calibrate and not fitting.blends:
             held = calibration_nodes(graph.labels, split.val, self.seed)
         choosing = Split(split.train, np.setdiff1d(split.val, held), split.test)
         with threads_for(graph):
             fitted = fitting(scaled, choosing)
-        self.settings_, self.split_ = fitting.settings, split
-        self._keep(graph, fitted)
-        self._own = self._predicted(graph, scaled, 1.0, fitted.said)
-        self._calibrate(fitted.honest, held)
-        self._read_compatibility()
-        return self
 
-    def _position_of_positive(self, graph: Graph) -> int | None:
-        if self.positive is None:
-            return None
-        if self.positive not in graph.class_names:
-            names = ", ".join(map(str, graph.class_names))
-            raise wrong_value("positive", f"be one of the classes {names}", repr(self.positive))
-        return graph.class_names.index(self.positive)
-
-    def _keep(self, graph: Graph, fitted: Fitted) -> None:
-        """The graph of the fit, and what the fit has made."""
-        record = fitted.record
         self.graph_, self.nodes_, self.node_ids_ = graph, graph.fingerprint(), graph.node_ids
+        self.settings_, self.split_, self.scaler_ = fitting.settings, split, scaler
         self.classes_ = as_array(graph.class_names)
         self.n_features_in_ = graph.num_features or 0
         self.feature_names_in_ = graph.feature_names
-        counts = np.bincount(graph.labels[self.split_.train], minlength=graph.num_classes)
+        counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
         self.class_shares_: np.ndarray | None = counts / counts.sum()
         self.model_, self.architecture_ = fitted.model, fitted.architecture
-        self.num_layers_, self.kept_ = record.num_layers, record.kept
         self.self_trained_, self.validation_score_ = fitted.self_trained, fitted.score
-        self.trials_, self.history_ = fitted.trials_table(), record.table()
-        self.H_bars_, self.initial_from_ = record.H_bars, record.initial_from
-        self.initial_compatibility_ = record.initial_compatibility
+        self.trials_, self.history_ = fitted.trials_table(), fitted.record.table()
+        self.num_layers_, self.kept_ = fitted.record.num_layers, fitted.record.kept
+        self.H_bars_, self.initial_from_ = fitted.record.H_bars, fitted.record.initial_from
+        self.initial_compatibility_ = fitted.record.initial_compatibility
 
-    def _calibrate(self, honest: Honest | None, held: np.ndarray) -> None:
-        """The temperature, from logits that did not learn from their nodes' labels."""
         self.temperature_ = 1.0
-        own = self.prediction()
-        self.honest_ = honest or Honest(held, own.logits[held])
-        self.calibration_ = held if self.calibrate is False else self.honest_.nodes
-        if len(self.calibration_):
-            y = own.graph.labels[self.calibration_]
-            self.temperature_ = fit_temperature(self.honest_.logits, y)
+        self._own = own = self._predicted(graph, scaled, fitted.said)
+        self.honest_ = honest = fitted.honest or Honest(held, own.logits[held])
+        self.calibration_ = nodes = held if self.calibrate is False else honest.nodes
+        if len(nodes):
+            self.temperature_ = fit_temperature(honest.logits, graph.labels[nodes])
 
-    def _read_compatibility(self) -> None:
-        """The learned matrix as people read it, and how often edges join which classes."""
-        model, said = self.model_, self.prediction().said
-        self.evidence_ = {} if said is None else said.evidence()
-        if isinstance(model, CPGNN):
-            H_bar = model.H_bar.detach().double().cpu().numpy()
-        else:
-            assert said is not None
-            H_bar = said.H_bar()
-        if self.num_layers_ == 0 and self.initial_compatibility_ is not None:
-            self.compatibility_ = self.initial_compatibility_
-        elif self.settings_.recalibrate:
-            self.compatibility_ = recover_compatibility(H_bar)
-        else:
-            self.compatibility_ = H_bar + 1 / len(H_bar)
+        self.evidence_ = {} if own.said is None else own.said.evidence()
+        self.compatibility_ = fitted.compatibility(recalibrate=self.settings_.recalibrate)
         self.edge_frequency_interval_ = self.edge_frequency_interval()
         self.edge_frequency_ = self.edge_frequency_interval_.share
+        return self
 
     def see(self, graph: Graph) -> None:
         """The fitted graph at a later time: the same nodes, other edges. Nothing is trained."""
@@ -293,51 +236,51 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
             raise wrong_value("graph", "have the nodes of the fitted graph", "other nodes")
         self.graph_, self._own = graph, None
 
-    # -- what it learned ------------------------------------------------------------------------
-
     @property
     def name(self) -> str:
         """What the fitted model is called."""
         made = self.architecture_ or self.model_
         return "a custom prior" if isinstance(made, CPGNN) else str(made)
 
-    # -- predicting -----------------------------------------------------------------------------
+    # -- what it says of a graph ------------------------------------------------------------------
 
     def prediction(self, graph: Graph | None = None) -> Prediction:
         """Everything the model says about a graph; about the fitted one it is asked only once, so
         weights changed by hand are seen by a copy of the graph."""
         check_is_fitted(self, "model_")
-        own = graph is None or graph is getattr(self, "graph_", None)
-        if own and self._own is not None:
-            if self._own.temperature != self.temperature_:
-                self._own = replace(self._own, temperature=self.temperature_)
-            return self._own
-        graph = self._acceptable(None if own else graph)
-        made = self._predicted(graph, self.scaler_(graph), self.temperature_)
-        if own:
-            self._own = made
-        return made
+        fitted: Graph | None = getattr(self, "graph_", None)
+        if graph is not None and graph is not fitted:
+            graph = to_graph(graph, labels=False)
+            made, F = self.architecture_, self.n_features_in_
+            if made and not made.is_inductive(F) and graph.fingerprint() != self.nodes_:
+                raise strangers("the LINK prior" if F else "no features", graph)
+            graph = in_order(graph, self.feature_names_in_)
+            return self._predicted(graph, self.scaler_(graph))
+        if fitted is None:
+            raise wrong_value("graph", "be given to a model loaded without its graph", "None")
+        if self._own is None:
+            self._own = self._predicted(fitted, self.scaler_(fitted))
+        if self._own.temperature != self.temperature_:
+            self._own = replace(self._own, temperature=self.temperature_)
+        return self._own
 
-    def _predicted(
-        self, graph: Graph, scaled: Graph, temperature: float, said: Said | None = None
-    ) -> Prediction:
+    def _predicted(self, graph: Graph, scaled: Graph, said: Said | None = None) -> Prediction:
+        """`said`: what a blend says of it, where that is known."""
+        fitted: Graph | None = getattr(self, "graph_", None)
         with threads_for(scaled):
             if isinstance(self.model_, CPGNN):
                 logits = finite_logits(self.model_, scaled)
             else:
-                said = said or self.model_.said(self.model_.inputs(scaled, self._known(graph)))
+                if said is None:
+                    same = graph is fitted or graph.fingerprint() == self.nodes_
+                    known = None if same else known_nodes(graph, self.node_ids_, fitted)
+                    said = self.model_.said(self.model_.inputs(scaled, known))
                 logits = said.logits
+        shares, T = self.class_shares_, self.temperature_
         nothing = np.zeros(graph.num_nodes, dtype=bool)
-        if self.class_shares_ is not None:
+        if shares is not None:
             nothing = nothing_known(scaled, said, self.architecture_, self.split_.train)
-        return Prediction(graph, scaled, logits, nothing, self.class_shares_, temperature, said)
-
-    def _known(self, graph: Graph) -> np.ndarray | None:
-        """Where the nodes of a graph stand in that of the fit; None: they are the same."""
-        fitted: Graph | None = getattr(self, "graph_", None)
-        if graph is fitted or graph.fingerprint() == self.nodes_:
-            return None
-        return known_nodes(graph, self.node_ids_, fitted)
+        return Prediction(graph, scaled, logits, nothing, shares, T, said)
 
     def logits(self, graph: Graph | None = None) -> np.ndarray:
         """Logits [n, c] of every node: of a blend; or B̄^(K) + 1/c, the prior's where K is 0."""
@@ -359,36 +302,99 @@ class CPGNNClassifier(ShownInNotebooks, PredictsSets, ClassifierMixin, BaseEstim
         graph = to_graph(graph, labels=y is None)
         labelled = graph if y is None else graph.with_labels(y)
         known = labelled.labels >= 0
-        names = as_array(labelled.class_names)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        right = self.predict(graph)[known] == names[labelled.labels[known]]
+        right = self.predict(graph)[known] == as_array(labelled.class_names)[labelled.labels[known]]
         return float(np.average(right, weights=weight))
 
-    def _acceptable(self, graph: Graph | None) -> Graph:
-        fitted: Graph | None = getattr(self, "graph_", None)
-        if graph is None:
-            if fitted is None:
-                raise wrong_value("graph", "be given to a model loaded without its graph", "None")
-            return fitted
-        graph = to_graph(graph, labels=False)
-        made = self.architecture_
-        inductive = made is None or made.is_inductive(self.n_features_in_)
-        if graph is not fitted and not inductive and graph.fingerprint() != self.nodes_:
-            raise strangers("the LINK prior" if self.n_features_in_ else "no features", graph)
-        return in_order(graph, self.feature_names_in_)
+    # -- how sure that is -------------------------------------------------------------------------
 
-    # -- keeping ----------------------------------------------------------------------------------
+    def edge_frequency_interval(
+        self, confidence: float = CONFIDENCE, *, seed: int = 0
+    ) -> EdgeFrequency:
+        """`edge_frequency_` with intervals at another confidence; nothing is retrained."""
+        graph = self.prediction().graph
+        return edge_frequency_interval(
+            near(graph),
+            graph.labels,
+            *self.unseen(),
+            initial=self.initial_compatibility_,
+            confidence=confidence,
+            seed=seed,
+        )
+
+    def predict_set(
+        self, alpha: float = 0.1, graph: Graph | None = None, *, per: Per = "all"
+    ) -> PredictionSets:
+        """For every node the classes that remain, so that its own is among them with probability
+        1 - α: of all nodes, or with per="class" of the nodes of each class. The promise holds for
+        nodes like the labelled ones (`cpgnn.evaluation.conformal`)."""
+        check_share("alpha", alpha, zero=False)
+        return self.sets(self.promise(1 - alpha, per), graph)
+
+    def promise(
+        self,
+        coverage: float = 0.9,
+        per: Per = "all",
+        *,
+        beliefs: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> Promise:
+        """The thresholds of `predict_set`, from labels that the model did not learn from: those of
+        `beliefs`, nodes [m] and probabilities [m, c], or those that the fit left."""
+        own, folds = self.prediction(), beliefs or self.out_of_fold()
+        y, val = own.graph.labels, self.split_.val
+        known = evidence(own.probabilities, y, val, self.calibration_, folds, seed=self.seed)
+        return make_promise(own.graph, known, self.compatibility_, coverage=coverage, per=per)
+
+    def sets(self, promise: Promise, graph: Graph | None = None) -> PredictionSets:
+        """The sets of a promise made before, of the nodes of this graph."""
+        made, names = self.prediction(graph), tuple(map(str, self.classes_))
+        return prediction_sets(promise, made.graph, made.probabilities, self.compatibility_, names)
+
+    def unseen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Labelled nodes whose labels made what is said of them; those of which a model speaks that
+        had not seen theirs; and beliefs [n, c], of the latter by that model."""
+        split, B, kept = self.split_, self.prediction().probabilities, self.out_of_fold()
+        if kept is None:
+            return split.train, split.val, B
+        B = B.copy()
+        B[kept[0]] = kept[1]
+        return np.setdiff1d(split.train, kept[0]), kept[0], B
+
+    def out_of_fold(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Nodes that trained the model, and what models that had not seen them said."""
+        honest: Honest | None = getattr(self, "honest_", None)
+        if honest is None or not np.isin(honest.nodes, self.split_.train).any():
+            return None
+        return honest.nodes, softmax(honest.logits, self.temperature_)
+
+    # -- keeping and showing it -------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
         """Writes the model as safetensors and JSON; the graph is not part of it."""
-        from cpgnn.engine.saving import save_model
-
         check_is_fitted(self, "model_")
         save_model(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path, graph: Graph | None = None) -> CPGNNClassifier:
         """A saved model. With the graph it was fitted on, `predict()` needs no argument."""
-        from cpgnn.engine.saving import load_model
-
         return load_model(cls, Path(folder), graph)
+
+    def _repr_html_inner(self) -> str:
+        """Fitted, what was learned; else what scikit-learn shows."""
+        if not hasattr(self, "model_"):
+            return str(super()._repr_html_inner())
+        from cpgnn.report.grids import first_classes
+        from cpgnn.report.notebook import MOST_CLASSES, classifier_html
+
+        return classifier_html(self, first_classes(self, MOST_CLASSES))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What notebooks ask for first; HTML where the display of scikit-learn says so."""
+        html = {"text/html": self._repr_html_()} if hasattr(self, "_repr_html_") else {}
+        return {"text/plain": repr(self)} | html
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags

@@ -299,6 +299,14 @@ def class_indices(labels: Any, num_classes: int) -> np.ndarray:
     return values
 
 
+def class_index(names: Sequence[Hashable], positive: Any) -> int:
+    """The index of the class that was named."""
+    if positive not in names:
+        known = ", ".join(map(str, names))
+        raise wrong_value("positive", f"be one of the classes {known}", repr(positive))
+    return names.index(positive)
+
+
 def class_sizes(labels: np.ndarray, num_classes: int) -> np.ndarray:
     """Labelled nodes of every class, [c]."""
     return np.bincount(labels[labels >= 0], minlength=num_classes)

@@ -21,9 +21,8 @@ from scipy.optimize import brentq
 from scipy.stats import pearsonr
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
-from cpgnn.engine.arrays import class_indices
+from cpgnn.engine.arrays import class_index, class_indices
 from cpgnn.engine.records import Count, Number, plain
-from cpgnn.errors import wrong_value
 
 HELD_OUT = "held-out nodes"
 RARE = 0.05
@@ -57,11 +56,7 @@ def rare_class(sizes: np.ndarray) -> int | None:
 
 def positive_class(names: Sequence[str], sizes: np.ndarray, positive: str | None) -> int | None:
     """The index of the class to look for: the one that is named, else by `rare_class`."""
-    if positive is None:
-        return rare_class(sizes)
-    if positive not in names:
-        raise wrong_value("positive", f"be one of the classes {', '.join(names)}", repr(positive))
-    return names.index(positive)
+    return rare_class(sizes) if positive is None else class_index(names, positive)
 
 
 def share(hits: float, n: float) -> Scored:

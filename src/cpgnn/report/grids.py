@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from cpgnn.engine.formatting import (
 )
 from cpgnn.engine.text import count
 from cpgnn.evaluation.intervals import EdgeFrequency
+
+if TYPE_CHECKING:
+    from cpgnn.classifier import CPGNNClassifier
 
 FEW, MANY = 3, 8
 """Up to FEW classes, two matrices stand side by side; beyond MANY, headers stand upright."""
@@ -82,10 +86,10 @@ def share_grid(
     return Grid(caption, words, "from ↓ to →", names, _cells(len(names), cell))
 
 
-def first_classes(
-    made: EdgeFrequency, names: tuple[str, ...], most: int, *, weighted: bool
-) -> Grid:
+def first_classes(fitted: CPGNNClassifier, most: int) -> Grid:
     """Where edges lead, of the first `most` classes; words and evidence are those of all."""
+    made, names = fitted.edge_frequency_interval_, tuple(map(str, fitted.classes_))
+    weighted = hasattr(fitted, "graph_") and fitted.graph_.is_weighted
     share, low, high = (M[:most, :most] for M in (made.share, made.low, made.high))
     first = replace(made, share=share, low=low, high=high, edges=made.edges[:most])
     caption, words = matrix_title(weighted), in_words(made.share, names, weighted, made.evidence)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
 from cpgnn.blend.blend import Blend, Said
-from cpgnn.compatibility import enhanced_belief, estimate_compatibility
+from cpgnn.compatibility import (
+    enhanced_belief,
+    estimate_compatibility,
+    recover_compatibility,
+)
+from cpgnn.engine.arrays import class_index
 from cpgnn.engine.initial import estimated_compatibility
 from cpgnn.engine.loop import Begin, Training, expect
 from cpgnn.errors import BeliefOverflowError, must_be
@@ -22,9 +27,12 @@ from cpgnn.selection.auto import Trial, candidates, choose, has_few
 from cpgnn.selection.blending import Honest as Honest
 from cpgnn.selection.blending import Tried, fit_blend
 from cpgnn.selection.self_training import MAX_NODES, self_trained
-from cpgnn.settings import Settings
+from cpgnn.settings import Settings, preset
 from cpgnn.splits import Split
 from cpgnn.training import train
+
+if TYPE_CHECKING:
+    from cpgnn.classifier import CPGNNClassifier
 
 BLENDED = ("auto", "trees", "smoothed")
 """Priors, by name, that a blend is made of."""
@@ -54,6 +62,18 @@ class Fitted:
         """The validation score of the kept epoch; of a blend, that of the honest logits."""
         return self.record.kept.score if self.record.kept else self.honest_score
 
+    def compatibility(self, *, recalibrate: bool) -> np.ndarray:
+        """The learned matrix as people read it; where nothing is propagated, the estimate."""
+        estimate = self.record.initial_compatibility
+        if self.record.num_layers == 0 and estimate is not None:
+            return estimate
+        if isinstance(self.model, CPGNN):
+            H_bar = self.model.H_bar.detach().double().cpu().numpy()
+        else:
+            assert self.said is not None
+            H_bar = self.said.H_bar()
+        return recover_compatibility(H_bar) if recalibrate else H_bar + 1 / len(H_bar)
+
     def trials_table(self) -> pd.DataFrame:
         """A row for each trial; what a kind of trial does not have is missing."""
         table = pd.DataFrame([vars(trial) for trial in self.trials], columns=TRIAL_COLUMNS)
@@ -76,7 +96,44 @@ class Fitting:
     seed: int
     device: str
     begin: Begin
-    budget: str = "normal"
+    budget: str
+
+    @classmethod
+    def of(
+        cls,
+        asked: CPGNNClassifier,
+        class_names: Sequence[Hashable] | None = None,
+        begin: Begin | None = None,
+    ) -> Fitting:
+        """What the parameters of a classifier ask for; None: the classes are not known yet."""
+        positive = None
+        if asked.positive is not None and class_names is not None:
+            positive = class_index(class_names, asked.positive)
+        changes = {
+            "epochs": asked.epochs,
+            "pretrain_epochs": asked.pretrain_epochs,
+            "select_by": asked.select_by and asked.select_by.replace("-", "_"),
+            "class_weight": asked.class_weight,
+            "positive": positive,
+        }
+        given = {name: value for name, value in changes.items() if value is not None}
+        return cls(
+            asked.prior,
+            asked.num_layers,
+            Architecture(
+                num_layers=1 if asked.num_layers is None else asked.num_layers,
+                hidden=asked.hidden,
+                dropout=asked.dropout,
+                normalization=asked.normalization,
+            ),
+            asked.self_training,
+            preset(asked.preset).within(asked.budget).but(**given),
+            changed=not {"epochs", "pretrain_epochs"}.isdisjoint(given),
+            seed=asked.seed,
+            device=asked.device,
+            begin=begin or (lambda *_: None),
+            budget=asked.budget,
+        )
 
     def __call__(self, graph: Graph, split: Split) -> Fitted:
         """The graph's features must be scaled."""
