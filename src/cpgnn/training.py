@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,11 +26,12 @@ from cpgnn.engine.loop import (
     descend,
     seeded,
 )
-from cpgnn.engine.scores import Score, validation_score
+from cpgnn.engine.scores import check_score, validation_score
 from cpgnn.engine.target import Target, cross_entropy
 from cpgnn.engine.text import count
 from cpgnn.engine.threads import threads_for
-from cpgnn.errors import BeliefOverflowError, Message, advise, must_be
+from cpgnn.engine.views import View
+from cpgnn.errors import BeliefOverflowError, Message, advise
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
 from cpgnn.settings import Settings
@@ -85,35 +87,34 @@ def train(
     settings = settings or Settings()
     target = Target.of(model.view(graph), split, settings.class_weight)
     score = validation_score(settings.select_by, settings.positive)
-    _check_score(score, target, settings.select_by)
+    check_score(score, target, settings.select_by)
     check_trainable(model)
+    Theta_p, propagates = list(model.prior.parameters()), model.num_layers > 0
     # One Adam for both phases. H̄ takes part from the start, with gradients of 0 in phase 1: it
     # joins phase 2 at the step count of all weights and so moves about three times further in its
     # first hundred steps than with a count of its own.
-    optimizer = Adam(
-        model.prior.parameters(),
-        [model.H_bar],
-        lr=settings.learning_rate,
-        eps=settings.adam_epsilon,
-    )
+    optimizer = Adam(Theta_p, [model.H_bar], lr=settings.learning_rate, eps=settings.adam_epsilon)
     record, best = Training(), Best()
-    train_on = partial(
-        descend,
-        model,
-        target=target,
-        optimizer=optimizer,
-        observe=_observer(record, model, observe),
-    )
-    propagates = model.num_layers > 0
+    seen = _observer(record, model, observe)
+
+    def run(phase: int, forward: Callable[[View], Tensor], epochs: int, choice: Choice) -> None:
+        # The authors' code adds both regularisers twice in the second phase.
+        factor = settings.regularizer_factor if phase == 2 else 1.0
+        lambda_p = settings.prior_weight_decay * factor
+        eta = settings.centering_weight * factor if phase == 2 else 0.0
+        optimizer.weight_decay = 2 * lambda_p
+
+        def loss(logits: Tensor) -> Tensor:
+            return overall_loss(logits, target, Theta_p, model.H_bar, lambda_p, eta)
+
+        how = partial(descend, phase=phase, epochs=epochs, choice=choice, observe=seen)
+        how(model, forward, loss, target, optimizer, best)
+
     with threads_for(graph), seeded(seed):
-        if settings.pretrain_epochs and any(p.requires_grad for p in model.prior.parameters()):
-            train_on(
-                model.prior_logits,
-                _loss(model, target, optimizer, settings, phase=1),
-                best=best,
-                epochs=settings.pretrain_epochs + (0 if propagates else settings.epochs),
-                choice=Choice(score, later_wins=True, also=optimizer.state),
-            )
+        if settings.pretrain_epochs and any(W.requires_grad for W in Theta_p):
+            epochs = settings.pretrain_epochs + (0 if propagates else settings.epochs)
+            choice = Choice(score, later_wins=True, also=optimizer.state)
+            run(1, model.prior_logits, epochs, choice)
         if propagates:
             with_features = graph.features is not None
             restarts = {"best": True, "best with features": with_features, "never": False}
@@ -121,22 +122,13 @@ def train(
                 best.restore()
             record.initial_from = initial_source(graph, split, settings)
             record.initial_compatibility = initialise(model, graph, split, settings, seed)
-            compared = settings.epochs > 0 and target.has_validation
-            best = best if compared else Best()
-            patience = settings.patience if compared else None
+            choice = Choice(score, first_competes=settings.epochs == 0)
+            if settings.epochs == 0 or not target.has_validation:
+                best = Best()  # nothing to compare the phases by
+            elif settings.patience is not None:
+                choice = replace(choice, stop=Patience(settings.patience))
             try:
-                train_on(
-                    model,
-                    _loss(model, target, optimizer, settings, phase=2),
-                    best=best,
-                    phase=2,
-                    epochs=settings.epochs,
-                    choice=Choice(
-                        score,
-                        first_competes=settings.epochs == 0,
-                        stop=None if patience is None else Patience(patience),
-                    ),
-                )
+                run(2, model, settings.epochs, choice)
             except DivergedError as error:
                 raise _overflow(model, target, error.epoch) from None
     best.restore()
@@ -157,31 +149,6 @@ def _observer(record: Training, model: CPGNN, observe: Observer | None) -> Obser
             observe(epoch)
 
     return seen
-
-
-def _loss(
-    model: CPGNN, target: Target, optimizer: Adam, settings: Settings, phase: int
-) -> Callable[[Tensor], Tensor]:
-    """The loss of a phase; the authors' code adds both regularisers twice in the second."""
-    factor = settings.regularizer_factor if phase == 2 else 1.0
-    lambda_p = settings.prior_weight_decay * factor
-    eta = settings.centering_weight * factor if phase == 2 else 0.0
-    optimizer.weight_decay = 2 * lambda_p
-    Theta_p = list(model.prior.parameters())
-    return lambda logits: overall_loss(logits, target, Theta_p, model.H_bar, lambda_p, eta)
-
-
-def _check_score(score: Score, target: Target, name: str) -> None:
-    """A score that no epoch has cannot choose one."""
-    labels = target.val(target.labels)
-    uniform = torch.zeros(len(labels), target.view.graph.num_classes, device=labels.device)
-    if len(labels) and np.isnan(score(uniform, labels)):
-        raise must_be(
-            "The validation nodes",
-            advise("include a node of the positive class for {}", select_by=name),
-            "none",
-            advise("Try another split, or {}.", select_by="accuracy"),
-        )
 
 
 def _overflow(model: CPGNN, target: Target, epoch: Epoch) -> BeliefOverflowError:

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cpgnn.errors import check_choice
+from cpgnn.engine.target import Target
+from cpgnn.errors import advise, check_choice, must_be
 
 Score = Callable[[Tensor, Tensor], float]
 
@@ -59,3 +60,16 @@ def validation_score(name: str, positive: int | None = None) -> Score:
     if positive is not None and name == "average_precision":
         return partial(average_precision, positive=positive)
     return _SCORES[name]
+
+
+def check_score(score: Score, target: Target, name: str) -> None:
+    """Raises where the score of every epoch would be NaN: then it cannot choose one."""
+    labels = target.val(target.labels)
+    uniform = torch.zeros(len(labels), target.view.graph.num_classes, device=labels.device)
+    if len(labels) and np.isnan(score(uniform, labels)):
+        raise must_be(
+            "The validation nodes",
+            advise("include a node of the positive class for {}", select_by=name),
+            "none",
+            advise("Try another split, or {}.", select_by="accuracy"),
+        )
