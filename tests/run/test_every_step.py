@@ -71,7 +71,7 @@ def works(run):
         return lambda: store.append(new)
 
     return {
-        "fit": ("run", lambda path: lambda: write_run(run, path, {}), whole_run),
+        "fit": ("run", lambda path: lambda: write_run(run, path), whole_run),
         "predict": ("out.csv", lambda path: lambda: write_table(path, table), whole_table),
         "report": ("r.html", lambda path: lambda: report_run(run, path, "run"), whole_page),
         "reproduce": ("results/x.jsonl", append, whole_results),

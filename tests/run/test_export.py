@@ -191,7 +191,7 @@ def test_classes_that_xml_cannot_hold_do_not_get_as_far_as_a_run(tmp_path):
 
 
 def test_a_run_without_its_graph_says_what_to_do(folder, tmp_path):
-    write_run(load_run(folder), tmp_path / "part", {}, with_graph=False)
+    write_run(load_run(folder), tmp_path / "part", with_graph=False)
     with pytest.raises(InputError, match=r"have the graph .* Got none\. .*spark predict"):
         export_run(load_run(tmp_path / "part"), tmp_path / "graph.gexf", "gexf")
     assert not (tmp_path / "graph.gexf").exists()

@@ -66,7 +66,7 @@ def test_where_flags_and_classes_differ_it_says_which_to_use(balanced, tmp_path)
     assert sentence in balanced.verdict.reasons
     assert "With --class-weight balanced, every class" in in_words(sentence)
     assert "not the column class" in render(gather(balanced, "run"))
-    write_run(balanced, tmp_path / "run", {})
+    write_run(balanced, tmp_path / "run")
     assert load_run(tmp_path / "run").flagged_or_called() == (sentence,)
     table = pd.read_csv(tmp_path / "run/predictions.csv")
     assert (table["flagged"] == "yes").sum() == flagged.sum()

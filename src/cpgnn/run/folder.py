@@ -90,7 +90,7 @@ def fit_run(
         begin=begin,
     )
     run = replace(run, options=options or {})
-    write_run(run, out, run.options, spreadsheet_safe=spreadsheet_safe)
+    write_run(run, out, spreadsheet_safe=spreadsheet_safe)
     return run
 
 
@@ -199,8 +199,6 @@ def _check_fit(
     sets = metrics.sets
     if sets is not None and not len(sets.thresholds) == len(sets.nodes) == c:
         raise damaged(path, f"sets: they should be of {c} classes")
-    if metrics.edge_frequency is not None and len(metrics.edge_frequency.evidence) != c:
-        raise damaged(path, f"edge_frequency: it should be of {c} classes")
     if graph is None:
         return
     if (metrics.nodes, metrics.edges) != (graph.num_nodes, graph.num_edges):
@@ -285,16 +283,11 @@ def report_run(run: Run, out: Path | str, name: str) -> None:
 
 
 def write_run(
-    run: Run,
-    out: Path | str,
-    options: dict[str, Any],
-    *,
-    with_graph: bool = True,
-    spreadsheet_safe: bool = False,
+    run: Run, out: Path | str, *, with_graph: bool = True, spreadsheet_safe: bool = False
 ) -> None:
     """Writes the folder `out`, whole or not at all; the graph and its predictions if wanted."""
     with atomic_folder(out) as partial:
-        _write(run, partial, options, safe=spreadsheet_safe)
+        _write(run, partial, safe=spreadsheet_safe)
         if with_graph:
             _write_graph(run, partial, safe=spreadsheet_safe)
             report_run(run, partial / REPORT, Path(out).resolve().name)
@@ -312,7 +305,7 @@ def _write_graph(run: Run, folder: Path, *, safe: bool) -> None:
     write_graph(folder / GRAPH, replace(run.graph, notices=()))
 
 
-def _write(run: Run, folder: Path, options: dict[str, Any], *, safe: bool) -> None:
+def _write(run: Run, folder: Path, *, safe: bool) -> None:
     classifier = run.classifier
     names = run.class_names
     for name, made in (
@@ -330,7 +323,7 @@ def _write(run: Run, folder: Path, options: dict[str, Any], *, safe: bool) -> No
         (folder / SECONDS).write_text(json_text({"trials": list(cost)}), encoding="utf-8")
     config = {
         "cpgnn_version": cpgnn.__version__,
-        "options": options,
+        "options": run.options,
         "positive": run.positive,
         "refit": run.refitted,
         "flag": None if run.flag is None else [run.flag.class_name, run.flag.value],

@@ -17,8 +17,6 @@ from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.model import Architecture
 from cpgnn.settings import Settings
 
-Matrix = tuple[tuple[Number, ...], ...]
-
 
 class VersionRecord(Record, extra="ignore"):
     """Of config.json, the entry that every version writes."""
@@ -70,7 +68,9 @@ class HeldOutRecord(Record):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        square(self.confusion, len(self.per_class), "confusion")
+        c = len(self.per_class)
+        if {len(self.confusion), *map(len, self.confusion)} != {c}:
+            raise ValueError(f"confusion should have {c} rows and {c} columns")
         if self.positive is not None and self.positive not in self.per_class:
             raise ValueError(f"there is no class {self.positive!r}")
         return self
@@ -144,23 +144,6 @@ class SecondsRecord(Record):
     trials: tuple[Number, ...]
 
 
-class FrequencyRecord(Record):
-    share: Matrix
-    low: Matrix
-    high: Matrix
-    edges: Matrix
-    evidence: tuple[bool, ...]
-    confidence: Share
-    method: str
-    optimistic: bool
-
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        for name in ("share", "low", "high", "edges"):
-            square(getattr(self, name), len(self.evidence), name)
-        return self
-
-
 class MetricsRecord(Record):
     """metrics.json: what was trained, and what it is worth."""
 
@@ -177,15 +160,9 @@ class MetricsRecord(Record):
     test: HeldOutRecord | None
     test_known_only: HeldOutRecord | None = None
     without_graph: WithoutGraph | None = None
-    edge_frequency: FrequencyRecord | None = None
+    edge_frequency: dict[str, Any] | None = None
+    """As the model has it too: the two are compared."""
     calibration: CalibrationRecord | None = None
     flag: FlagRecord | None = None
     sets: Promise | None = None
     edge_findings: tuple[Finding, ...] = ()
-
-
-def square(rows: tuple[tuple[Any, ...], ...], size: int, name: str) -> None:
-    """Raises unless there are `size` rows of `size` entries."""
-    widths = {len(row) for row in rows} | {len(rows)}
-    if widths != {size}:
-        raise ValueError(f"{name} should have {size} rows and {size} columns")

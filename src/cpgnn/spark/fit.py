@@ -83,7 +83,8 @@ def fit(
     for each in {run.measured or run.classifier, run.classifier}:
         each.edge_frequency_interval_, each.edge_frequency_ = found, found.share
     relations.release()
-    write_run(run, out, options or {}, with_graph=False)
+    run = replace(run, options=options or {})
+    write_run(run, out, with_graph=False)
     return run
 
 
