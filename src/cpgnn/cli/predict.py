@@ -55,19 +55,16 @@ def predict(
     check_run_folder(run)
     check_files(edges, *(features or ()))
 
-    import numpy as np
-
-    from cpgnn.doubt.drift import drift_notice
-    from cpgnn.evaluation.thresholds import Flag, flagged
+    from cpgnn.evaluation.thresholds import Flag
     from cpgnn.io import write_table
     from cpgnn.run.folder import load_run
-    from cpgnn.run.later import extended
-    from cpgnn.run.predictions import predictions, with_sets
+    from cpgnn.run.later import with_later
+    from cpgnn.run.predictions import run_predictions
 
     if edges is None and features:
         raise wrong_value("features", "be used with EDGES", "none")
     fitted = load_run(run)
-    flag = fitted.flag
+    flag = None
     if threshold is not None:
         if fitted.positive is None:
             hint = "Fit again with --positive."
@@ -89,19 +86,11 @@ def predict(
         )
         graph = loaded.graph
         if own is not None:
-            medians = None if like is None else like.medians
-            more = extended(own, graph, described=loaded.described, medians=medians)
+            more = with_later(fitted, loaded)
             for notice in more.notices:
                 print(f"Note: {notice}", file=sys.stderr)
-            new = np.arange(own.num_nodes, more.graph.num_nodes)
-            drifted = drift_notice(own, more.graph, new)
-            if drifted:
-                print(f"Note: {drifted}", file=sys.stderr)
             graph, nodes = more.graph, None if every else more.named
     opt.use_threads(threads)
-    table = predictions(fitted.classifier, graph, fitted.split, nodes)
-    table = table if flag is None else flagged(table, flag)
-    if fitted.promise is not None:
-        table = with_sets(table, fitted.classifier.sets(fitted.promise, graph))
+    table = run_predictions(fitted, graph, nodes, flag)
     write_table(out, table, spreadsheet_safe=spreadsheet_safe)
     print(f"{len(table):,} nodes written to {out}")

@@ -11,14 +11,17 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from cpgnn.doubt.drift import drift_notice
 from cpgnn.engine.arrays import dense
 from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import GraphNotice, advise, must_be
 from cpgnn.graph import Graph
+from cpgnn.io import LoadedGraph
 from cpgnn.relations.edge_types import UNNAMED, all_types
 from cpgnn.relations.kinds import Kinds
+from cpgnn.run.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +107,16 @@ def extended(
             "command line: --replace-graph)."
         )
     return Extended(graph, named, tuple(notices))
+
+
+def with_later(run: Run, loaded: LoadedGraph) -> Extended:
+    """The fitted graph of a run with what later files add; what is distributed otherwise there is
+    noticed too."""
+    medians = None if run.columns is None else run.columns.medians
+    more = extended(run.graph, loaded.graph, described=loaded.described, medians=medians)
+    new = np.arange(run.graph.num_nodes, more.graph.num_nodes)
+    drifted = drift_notice(run.graph, more.graph, new)
+    return replace(more, notices=(*more.notices, drifted)) if drifted else more
 
 
 def _edges(

@@ -7,8 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from cpgnn.classifier import CPGNNClassifier
-from cpgnn.evaluation.conformal import PredictionSets
-from cpgnn.evaluation.thresholds import flagged
+from cpgnn.evaluation.thresholds import Flag, flagged
 from cpgnn.graph import Graph
 from cpgnn.run.run import Run
 from cpgnn.splits import Split
@@ -59,16 +58,17 @@ def _asked_for(graph: Graph, fitted: Graph | None) -> np.ndarray:
     return np.isin(np.array(graph.kinds.names)[graph.kinds.codes], wanted)
 
 
-def run_predictions(run: Run) -> pd.DataFrame:
-    """The predictions for the fitted graph, with a column `flagged` if the run has a threshold, and
-    with columns `set` and `set_size` if it has a promise to keep."""
-    table = predictions(run.classifier, split=run.split)
-    table = table if run.flag is None else flagged(table, run.flag)
-    return table if run.sets is None else with_sets(table, run.sets)
-
-
-def with_sets(table: pd.DataFrame, sets: PredictionSets) -> pd.DataFrame:
-    """A table of predictions, of all nodes or of some, with the set of each and its size."""
+def run_predictions(
+    run: Run, graph: Graph | None = None, nodes: np.ndarray | None = None, flag: Flag | None = None
+) -> pd.DataFrame:
+    """`predictions` with a column `flagged` if there is a threshold, by default that of the run,
+    and with columns `set` and `set_size` if the run has a promise to keep."""
+    table, flag = predictions(run.classifier, graph, run.split, nodes), flag or run.flag
+    table = table if flag is None else flagged(table, flag)
+    if run.promise is None:
+        return table
+    sets = run.sets if graph is None else run.classifier.sets(run.promise, graph)
+    assert sets is not None
     where = sets.node_ids.astype(str).get_indexer(table["id"])
     return table.assign(set=sets.texts()[where], set_size=sets.sizes[where])
 
