@@ -35,8 +35,6 @@ from cpgnn.settings import BUDGETS
 from cpgnn.splits import Split
 
 WITHOUT = "without the graph"
-Honest = tuple[np.ndarray, np.ndarray] | None
-"""Nodes, and their probabilities by models that had not seen their labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,80 +59,105 @@ class Wanted:
     goal: Goal | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What a model says of the nodes of the fitted graph."""
+
+    probabilities: np.ndarray
+    """[n, c]"""
+    unseen: tuple[np.ndarray, np.ndarray] | None
+    """Nodes, and their probabilities by models that had not seen their labels, where there are."""
+
+    @classmethod
+    def by(cls, model: CPGNNClassifier) -> Said:
+        return cls(model.prediction().probabilities, model.out_of_fold())
+
+    def flag(self, graph: Graph, split: Split, wanted: Wanted) -> Flag | None:
+        """The threshold that suits the `unseen` nodes best, or else the validation nodes, and what
+        it is worth on the test nodes; None where none of those that choose is positive."""
+        P, test = self.probabilities, split.test
+        nodes, seen = self.unseen or (split.val, P[split.val])
+        target, hit = wanted.positive, graph.labels == wanted.positive
+        if target is None or not hit[nodes].any():
+            return None
+        chosen = choose_threshold(seen[:, target], hit[nodes], wanted.goal)
+        scores = threshold_scores(chosen.value, P[test, target], hit[test]) if len(test) else None
+        return Flag(str(graph.class_names[target]), chosen.value, chosen, scores)
+
+    def called(self, graph: Graph, split: Split, wanted: Wanted) -> np.ndarray:
+        """Which nodes [n] reach that threshold; none, if there is none."""
+        flag = self.flag(graph, split, wanted)
+        return self.probabilities[:, wanted.positive] >= (np.inf if flag is None else flag.value)
+
+
 def measure(
-    fitted: CPGNNClassifier,
-    wanted: Wanted,
-    *,
-    drawn: bool = False,
-    begin: Begin | None = None,
+    fitted: CPGNNClassifier, wanted: Wanted, *, drawn: bool = False, begin: Begin | None = None
 ) -> Measured:
     """Scores on the test nodes of the split. Where it was `drawn` and they are few, or those of the
     class that is looked for, all labelled nodes are held out in turn, by the same fit or, on a
     large graph, a shorter one. A rare class gets a threshold, as does one with a goal.
     """
     own, split = fitted.prediction(), fitted.split_
-    graph, test = own.graph, split.test
+    y, test = own.graph.labels, split.test
+    blind = without_graph(fitted, begin) if len(test) else None
     nodes, P, measured_on = test, own.probabilities[test], HELD_OUT
-    blind, unseen = without_graph(fitted, split, begin) if len(test) else (None, None)
-    honest = fitted.out_of_fold()
-    theirs = None if blind is None else blind[test]
-    positives = int((graph.labels[test] == wanted.positive).sum())
+    theirs = None if blind is None else blind.probabilities[test]
+    positives = int((y[test] == wanted.positive).sum())
     few = len(test) < FEW or (wanted.positive is not None and positives < FEW_POSITIVE)
     found = _cross_validated(fitted, wanted, begin) if drawn and few else None
     if found is not None:
         nodes, P, theirs = found.nodes, found.probabilities, found.without_graph
         measured_on = str(found)
 
-    def score(among: np.ndarray) -> Evaluation:
+    def score(among: np.ndarray) -> Evaluation | None:
+        if not among.any():
+            return None
         return evaluate(
             P[..., among, :],
-            graph.labels[nodes[among]],
-            [str(name) for name in graph.class_names],
+            y[nodes[among]],
+            [str(name) for name in own.graph.class_names],
             positive=wanted.positive,
             asked=wanted.asked,
             measured_on=measured_on,
         )
 
-    every = np.arange(len(nodes))
-    known = np.flatnonzero(~own.nothing_known[nodes])
-    evaluation = score(every) if len(nodes) else None
-    known_only = score(known) if 0 < len(known) < len(nodes) else None
+    known = ~own.nothing_known[nodes]
+    evaluation = score(np.ones(len(nodes), dtype=bool))
     without = flag = calibration = None
     if theirs is not None:
-        without = WithoutGraph.of(theirs, P, graph.labels[nodes], positive=wanted.positive)
+        without = WithoutGraph.of(theirs, P, y[nodes], positive=wanted.positive)
     if wanted.goal or (evaluation is not None and evaluation.by_ranking):
-        flag = _flag(own.probabilities, graph, split, wanted, honest)
+        flag = Said.by(fitted).flag(own.graph, split, wanted)
     if flag is not None and blind is not None and without is not None:
-        other = _flag(blind, graph, split, wanted, unseen)
+        other = blind.flag(own.graph, split, wanted)
         without = replace(without, threshold=None if other is None else other.test)
     if flag is not None and found is not None and found.called is not None:
-        hit = graph.labels[found.nodes] == wanted.positive
+        hit = y[nodes] == wanted.positive
         flag = replace(flag, test=call_scores(found.called, hit))
         if without is not None and found.called_without is not None:
             without = replace(without, threshold=call_scores(found.called_without, hit))
-    known = test[~own.nothing_known[test]]
-    if len(known):
+    test = test[~own.nothing_known[test]]
+    if len(test):
         calibration = Calibration.of(
-            own.logits[known], graph.labels[known], own.temperature, len(fitted.calibration_)
+            own.logits[test], y[test], own.temperature, len(fitted.calibration_)
         )
+    known_only = None if known.all() else score(known)
     return Measured(evaluation, known_only, without, calibration, flag)
 
 
-def without_graph(
-    fitted: CPGNNClassifier, split: Split, begin: Begin | None = None
-) -> tuple[np.ndarray | None, Honest]:
-    """Probabilities of all nodes by the same blend without edges, or by the MLP that a model of the
-    paper starts from; None without features or pretraining. Of a blend also those out of fold."""
-    graph, settings = fitted.graph_, fitted.settings_
+def without_graph(fitted: CPGNNClassifier, begin: Begin | None = None) -> Said | None:
+    """What the same blend says without edges, or the MLP that a model of the paper starts from;
+    None without features or pretraining."""
+    graph, split, settings = fitted.graph_, fitted.split_, fitted.settings_
     if graph.features is None:
-        return None, None
+        return None
     if fitted.evidence_:
         if begin is not None:
             begin(WITHOUT, 1)
         again = clone(fitted).fit(without_edges(graph), split=split, scaler=fitted.scaler_)
-        return again.prediction().probabilities, again.out_of_fold()
+        return Said.by(again)
     if settings.pretrain_epochs == 0:
-        return None, None
+        return None
     made = graph_blind_proba(
         fitted.prediction().scaled,
         split,
@@ -144,27 +167,7 @@ def without_graph(
         seed=fitted.seed,
         observe=begin(WITHOUT, settings.pretrain_epochs) if begin else None,
     )
-    return made, None
-
-
-def _flag(P: np.ndarray, graph: Graph, split: Split, wanted: Wanted, honest: Honest) -> Flag | None:
-    """The threshold that suits the `honest` nodes best, or else the validation nodes, and what it
-    is worth on the test nodes; None where none of those that choose is positive."""
-    nodes, seen = honest or (split.val, P[split.val])
-    target, hit, test = wanted.positive, graph.labels == wanted.positive, split.test
-    if target is None or not hit[nodes].any():
-        return None
-    chosen = choose_threshold(seen[:, target], hit[nodes], wanted.goal)
-    scores = threshold_scores(chosen.value, P[test, target], hit[test]) if len(test) else None
-    return Flag(str(graph.class_names[target]), chosen.value, chosen, scores)
-
-
-def _called(
-    P: np.ndarray, graph: Graph, split: Split, wanted: Wanted, honest: Honest
-) -> np.ndarray:
-    """Which nodes [n] reach the threshold of a model; none, if it could not choose one."""
-    flag = _flag(P, graph, split, wanted, honest)
-    return P[:, wanted.positive] >= (np.inf if flag is None else flag.value)
+    return Said(made, None)
 
 
 def _cross_validated(
@@ -186,14 +189,15 @@ def _cross_validated(
         again = clone(fitted) if len(split.val) else as_chosen(fitted)
         again.set_params(budget="fast" if brief else budget)
         again.fit(graph, split=split, scaler=scaler, begin=tell)
-        P, (blind, unseen) = again.prediction().probabilities, without_graph(again, split, tell)
-        made = {"probabilities": P}
-        if blind is not None:
-            made["without_graph"] = blind
-        if wanted.positive is not None:
-            made["called"] = _called(P, graph, split, wanted, again.out_of_fold())
-            if blind is not None:
-                made["called_without"] = _called(blind, graph, split, wanted, unseen)
+        made: dict[str, np.ndarray] = {}
+        for said, name, reach in (
+            (Said.by(again), "probabilities", "called"),
+            (without_graph(again, tell), "without_graph", "called_without"),
+        ):
+            if said is not None:
+                made[name] = said.probabilities
+                if wanted.positive is not None:
+                    made[reach] = said.called(graph, split, wanted)
         return made
 
     return cross_validated(
