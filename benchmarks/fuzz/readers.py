@@ -80,7 +80,7 @@ def readers() -> dict[str, Reader]:
     from cpgnn.report.page import render
     from cpgnn.run.difference import Difference
     from cpgnn.run.export import export_run
-    from cpgnn.run.folder import load_run
+    from cpgnn.run.load import load_run
     from cpgnn.run.manifest import verify_run
     from cpgnn.run.predictions import run_predictions
 

@@ -39,7 +39,7 @@ from .reference import gaussian_reference as gaussian_reference
 from .run.difference import Difference as Difference
 from .run.export import export_run as export_run
 from .run.folder import fit_run as fit_run
-from .run.folder import load_run as load_run
+from .run.load import load_run as load_run
 from .selection.node_classifier import NodeClassifier as NodeClassifier
 from .selection.node_classifier import NodeFolds as NodeFolds
 from .settings import Settings as Settings

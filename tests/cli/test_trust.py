@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cpgnn.run.folder import load_run
+from cpgnn.run.load import load_run
 
 FAST = ("--prior", "mlp", "--layers", "1", "--epochs", "40")
 

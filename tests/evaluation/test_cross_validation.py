@@ -18,7 +18,8 @@ from cpgnn.evaluation.cross_validation import (
 )
 from cpgnn.evaluation.thresholds import choose_threshold
 from cpgnn.io import LoadedGraph
-from cpgnn.run.folder import fit_run, load_run
+from cpgnn.run.folder import fit_run
+from cpgnn.run.load import load_run
 from hostile import hostile_graph, quick_classifier
 from toys import planted
 

@@ -20,7 +20,8 @@ import cpgnn.report.page
 from cpgnn.errors import CPGNNError
 from cpgnn.explanation.contributions import explain
 from cpgnn.io import read_graph, write_table
-from cpgnn.run.folder import load_run, write_report
+from cpgnn.run.folder import write_report
+from cpgnn.run.load import load_run
 from cpgnn.run.manifest import verify_run
 from cpgnn.run.predictions import run_predictions
 from faults import FORBIDDEN, watched, writes_to

@@ -16,7 +16,8 @@ import pytest
 from cpgnn.errors import InputError
 from cpgnn.experiments.store import ResultStore
 from cpgnn.io import write_table
-from cpgnn.run.folder import load_run, report_run, write_run
+from cpgnn.run.folder import report_run, write_run
+from cpgnn.run.load import load_run
 from cpgnn.run.manifest import verify_run
 from cpgnn.run.predictions import run_predictions
 from faults import fail_at, killed_at, stepping

@@ -13,7 +13,8 @@ from cpgnn.io import LoadedGraph
 from cpgnn.report.contents import gather
 from cpgnn.report.page import render
 from cpgnn.run.fit import train_run
-from cpgnn.run.folder import load_run, write_run
+from cpgnn.run.folder import write_run
+from cpgnn.run.load import load_run
 from cpgnn.run.run import Run
 from toys import planted
 

@@ -282,7 +282,7 @@ def fitted_runs(
         check_ending(out, *TABLES)
 
     from cpgnn.cli.progress import waiting
-    from cpgnn.run.folder import load_run
+    from cpgnn.run.load import load_run
 
     use_threads(threads)
     with waiting("reading the run"):

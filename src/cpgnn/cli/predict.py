@@ -57,8 +57,8 @@ def predict(
 
     from cpgnn.evaluation.thresholds import Flag
     from cpgnn.io import write_table
-    from cpgnn.run.folder import load_run
     from cpgnn.run.later import with_later
+    from cpgnn.run.load import load_run
     from cpgnn.run.predictions import run_predictions
 
     if edges is None and features:
