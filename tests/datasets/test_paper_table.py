@@ -10,13 +10,7 @@ import pytest
 
 from cpgnn.datasets import SPECS, load_dataset
 from cpgnn.io import read_npz_arrays
-from upstream import (
-    serving,
-    write_geom_gcn,
-    write_planetoid,
-    write_platonov,
-    write_wikipedia,
-)
+from upstream import serving, write_geom_gcn, write_planetoid, write_platonov, write_wikipedia
 
 DATA = os.environ.get("CPGNN_DATA")
 pytestmark = [

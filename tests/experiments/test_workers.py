@@ -54,10 +54,7 @@ def test_an_error_of_a_job_comes_through():
 
 @linux
 def test_a_killed_worker_is_an_error_and_not_a_wait_without_end():
-    with (
-        pytest.raises(CPGNNError, match="memory ran out"),
-        worker_processes(1) as outcomes,
-    ):
+    with pytest.raises(CPGNNError, match="memory ran out"), worker_processes(1) as outcomes:
         list(outcomes(kill_itself, [1, 2]))
 
 

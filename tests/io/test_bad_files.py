@@ -49,13 +49,7 @@ CASES = {
     "not gz": ("edges", "e.csv.gz!", b"a,b\n", None, "must be gzip. Got other content"),
     "truncated gz": ("edges", "e.csv.gz!", PACKED[:-15], None, "damaged or cut short"),
     "short gz": ("edges", "e.csv.gz!", PACKED[:12], None, "damaged or cut short"),
-    "damaged gz": (
-        "edges",
-        "e.csv.gz!",
-        PACKED[:-8] + b"\x00" * 8,
-        None,
-        "damaged or cut short",
-    ),
+    "damaged gz": ("edges", "e.csv.gz!", PACKED[:-8] + b"\x00" * 8, None, "damaged or cut short"),
     "two encodings": ("edges", "e.csv", "a,b\nÉ,b\n".encode() + b"Jos\xe9,b\n", 3, "must be UTF-8"),
     "no encoding": ("edges", "e.csv", b"a,b\nJos\x81,b\n", 2, "must be UTF-8. Got other"),
     "no encoding, far down": (

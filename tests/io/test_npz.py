@@ -145,11 +145,7 @@ CHANGES = {
         np.array([1.0]),
         "'weights' must have one entry for each of 2 edges",
     ),
-    "weights NaN": (
-        "edge_weight",
-        np.array([1.0, np.nan]),
-        "must be finite.* Got nan in row 1",
-    ),
+    "weights NaN": ("edge_weight", np.array([1.0, np.nan]), "must be finite.* Got nan in row 1"),
     "weights below 0": (
         "edge_weight",
         np.array([1.0, -1]),

@@ -27,8 +27,7 @@ def test_a_named_split_decides_for_itself(put):
 
 
 @pytest.mark.parametrize(
-    ("least", "names"),
-    [(2, ("a", "b", "d", "other")), (3, ("a", "b", "other")), (9, ("other",))],
+    ("least", "names"), [(2, ("a", "b", "d", "other")), (3, ("a", "b", "other")), (9, ("other",))]
 )
 def test_small_classes_become_one(put, least, names):
     graph = read_graph(put("e.csv", EDGES), put("l.csv", LABELS), merge_rare=least).graph

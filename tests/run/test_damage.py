@@ -131,26 +131,11 @@ DAMAGES = {
     "an entry more": (METRICS, edit(METRICS, "surprise", 1)),
     "no history": (HISTORY, lambda folder: (folder / HISTORY).unlink()),
     "other columns": (HISTORY, write(HISTORY, "a,b\n1,2\n")),
-    "columns in another order": (
-        HISTORY,
-        epochs("", "epoch,phase,loss,train_accuracy,score"),
-    ),
-    "text in history": (
-        HISTORY,
-        epochs("1,1,x,1,1"),
-    ),
-    "no end in history": (
-        HISTORY,
-        epochs("1,1,inf,1,1"),
-    ),
-    "half an epoch": (
-        HISTORY,
-        epochs("1,.5,1,1,1"),
-    ),
-    "a number that crashed pandas": (
-        HISTORY,
-        epochs("1,1,1e-99999999999,1,1\nx,,,,"),
-    ),
+    "columns in another order": (HISTORY, epochs("", "epoch,phase,loss,train_accuracy,score")),
+    "text in history": (HISTORY, epochs("1,1,x,1,1")),
+    "no end in history": (HISTORY, epochs("1,1,inf,1,1")),
+    "half an epoch": (HISTORY, epochs("1,.5,1,1,1")),
+    "a number that crashed pandas": (HISTORY, epochs("1,1,1e-99999999999,1,1\nx,,,,")),
     "a name that clears the terminal": (METRICS, edit(METRICS, "model", "\x1b[2J")),
     "classes swapped in the model": ("graph", edit(MODEL, "class_names", ["fraud", "fine"])),
     "classes swapped in the graph": ("graph", swap_labels),
@@ -174,10 +159,7 @@ DAMAGES = {
     "edges below 0": (WEIGHTS, tensors(**{"edge_frequency.edges": lambda x: x - 1e9})),
     "class shares below 0": (WEIGHTS, tensors(class_shares=lambda x: -x)),
     "class shares of nobody": (WEIGHTS, tensors(class_shares=lambda x: 0 * x)),
-    "calibrated on one node": (
-        WEIGHTS,
-        tensors(calibration=lambda x: np.zeros(9, np.int64)),
-    ),
+    "calibrated on one node": (WEIGHTS, tensors(calibration=lambda x: np.zeros(9, np.int64))),
     "calibrated on test nodes": (
         WEIGHTS,
         lambda folder: tensors(calibration=lambda x: load_file(folder / WEIGHTS)["split.test"])(

@@ -21,13 +21,7 @@ class GCNCheby(ChebyPrior):
     """
 
     def __init__(
-        self,
-        sizes: Sizes,
-        *,
-        hidden: int = 64,
-        order: int = 2,
-        dropout: float = 0.5,
-        seed: int = 0,
+        self, sizes: Sizes, *, hidden: int = 64, order: int = 2, dropout: float = 0.5, seed: int = 0
     ) -> None:
         super().__init__(sizes, hidden=hidden, order=order, dropout=dropout, seed=seed)
 

@@ -28,13 +28,7 @@ class GAT(Estimator):
     """
 
     def __init__(
-        self,
-        sizes: Sizes,
-        *,
-        hidden: int = 8,
-        heads: int = 8,
-        dropout: float = 0.6,
-        seed: int = 0,
+        self, sizes: Sizes, *, hidden: int = 8, heads: int = 8, dropout: float = 0.6, seed: int = 0
     ) -> None:
         super().__init__(sizes, hidden, dropout)
         check_count("heads", heads, least=1)

@@ -20,14 +20,7 @@ from cpgnn.baselines.mixhop import MixHop
 from cpgnn.baselines.mlp import MLP
 from cpgnn.baselines.sage import GraphSAGE
 from cpgnn.engine.scaling import Scaling
-from cpgnn.errors import (
-    changed,
-    check_choice,
-    check_count,
-    check_numbers,
-    must_be,
-    wrong_value,
-)
+from cpgnn.errors import changed, check_choice, check_count, check_numbers, must_be, wrong_value
 from cpgnn.priors import Sizes
 
 MODELS: dict[str, type[nn.Module]] = {

@@ -14,10 +14,7 @@ def check(
     edges: opt.Edges,
     labels: opt.Labels = None,
     features: opt.Features = None,
-    compare: Annotated[
-        bool,
-        typer.Option(help="Train briefly with and without the graph."),
-    ] = True,
+    compare: Annotated[bool, typer.Option(help="Train briefly with and without the graph.")] = True,
     form: Annotated[
         Literal["text", "json"], typer.Option("--format", help="What to print.")
     ] = "text",
@@ -39,13 +36,7 @@ def check(
     loaded = opt.load(given, keep_rows=True)
     opt.use_threads(threads)
     with progress_bar(progress) as begin:
-        report = check_loaded(
-            loaded,
-            compare=compare,
-            positive=positive,
-            seed=seed,
-            begin=begin,
-        )
+        report = check_loaded(loaded, compare=compare, positive=positive, seed=seed, begin=begin)
     (print_json if form == "json" else print_report)(report)
     if not report.clean:
         raise typer.Exit(1)

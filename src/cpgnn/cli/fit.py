@@ -60,8 +60,7 @@ def fit(
         float | None, typer.Option(help="Flag as few --positive nodes as this recall takes.")
     ] = None,
     best_f1: Annotated[
-        bool,
-        typer.Option("--best-f1", help="Flag --positive nodes where F1 is best."),
+        bool, typer.Option("--best-f1", help="Flag --positive nodes where F1 is best.")
     ] = False,
     coverage: Annotated[
         float | None,

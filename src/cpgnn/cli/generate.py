@@ -26,8 +26,7 @@ def generate(
     class_size: Annotated[int, typer.Option(min=1, max=10**9, help="Nodes in each class.")] = 1000,
     homophily: Annotated[float, typer.Option(help="h: the share of edges within a class.")] = 0.2,
     base: Annotated[
-        float,
-        typer.Option(help="How much more likely edges are to a class one step closer."),
+        float, typer.Option(help="How much more likely edges are to a class one step closer.")
     ] = 2.0,
     uniform: Annotated[
         bool, typer.Option("--uniform", help="Connect all other classes equally often (base 1).")
@@ -42,16 +41,14 @@ def generate(
         int, typer.Option(min=2, max=10**9, help="Number of first nodes.")
     ] = 70,
     directed: Annotated[
-        bool,
-        typer.Option("--directed", help="Directed edges: each class prefers the next."),
+        bool, typer.Option("--directed", help="Directed edges: each class prefers the next.")
     ] = False,
     relations: Annotated[
         int,
         typer.Option(min=1, max=1_000, help="Types of edges, each with preferences of its own."),
     ] = 1,
     features: Annotated[
-        str,
-        typer.Option(help="gaussian, none, ogbn-products, or an .npz of features and labels."),
+        str, typer.Option(help="gaussian, none, ogbn-products, or an .npz of features and labels.")
     ] = "gaussian",
     npz: Annotated[bool, typer.Option("--npz", help="Write one graph.npz, no tables.")] = False,
     seed: opt.Seed = 0,

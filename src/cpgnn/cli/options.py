@@ -88,8 +88,7 @@ MergeRare = Annotated[
     typer.Option(min=2, max=10**9, help="Merge classes with fewer labels than this into 'other'."),
 ]
 SpreadsheetSafe = Annotated[
-    bool,
-    typer.Option("--spreadsheet-safe", help="Put a ' before cells that look like formulas."),
+    bool, typer.Option("--spreadsheet-safe", help="Put a ' before cells that look like formulas.")
 ]
 Progress = Annotated[
     Literal["auto", "log", "off"],
@@ -164,8 +163,7 @@ Epochs = Annotated[
     typer.Option(min=1, max=10**9, help="Epochs in total; a fifth of them are pretraining."),
 ]
 Positive = Annotated[
-    str | None,
-    typer.Option(help="The class to look for; of two, the rarer one by default."),
+    str | None, typer.Option(help="The class to look for; of two, the rarer one by default.")
 ]
 Normalization = Annotated[
     Literal["none", "sym", "row"], typer.Option(help="How to scale A for propagation.")

@@ -27,12 +27,10 @@ def predict(
         typer.Option(help="Fill missing feature values; by default as in 'fit'."),
     ] = None,
     threshold: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Flag nodes at or above this probability."),
+        float | None, typer.Option(min=0, max=1, help="Flag nodes at or above this probability.")
     ] = None,
     replace_graph: Annotated[
-        bool,
-        typer.Option("--replace-graph", help="Use only these files; ignore the fitted graph."),
+        bool, typer.Option("--replace-graph", help="Use only these files; ignore the fitted graph.")
     ] = False,
     every: Annotated[
         bool, typer.Option("--all", help="Write every node, not only those in the later files.")

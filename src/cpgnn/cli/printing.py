@@ -280,11 +280,7 @@ def print_demo(demo: Demo, picture: Path, report: Path) -> None:
     )
     show(to, score_table("Test accuracy with 10 % of the labels", demo.accuracy.items()))
     names = [str(name) for name in graph.class_names]
-    matrices = {
-        "Truth": demo.true,
-        "Initial estimate": demo.initial,
-        "Found by CPGNN": demo.found,
-    }
+    matrices = {"Truth": demo.true, "Initial estimate": demo.initial, "Found by CPGNN": demo.found}
     side_by_side = Table.grid(padding=(0, 3))
     side_by_side.add_row(*(narrow_table(title, H, names) for title, H in matrices.items()))
     show(to, side_by_side)

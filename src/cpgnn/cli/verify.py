@@ -11,9 +11,7 @@ from cpgnn.engine.text import count
 from cpgnn.errors import InputError
 
 
-def verify(
-    run: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' wrote.")],
-) -> None:
+def verify(run: Annotated[Path, typer.Argument(help="A folder that 'cpgnn fit' wrote.")]) -> None:
     """Check that no file of a run was changed or lost."""
     from cpgnn.run.manifest import verify_run
 

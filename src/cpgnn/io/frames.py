@@ -57,9 +57,7 @@ class Frame(Address):
 
 
 def frames(
-    edges: pd.DataFrame,
-    labels: Any,
-    features: Any,
+    edges: pd.DataFrame, labels: Any, features: Any
 ) -> tuple[Frame, Frame | None, Frame | None]:
     """The tables with their ids in a column.
 

@@ -58,10 +58,7 @@ class LabelRows:
 
 
 def read_labels(
-    path: Place,
-    unlabelled: str | None,
-    columns: Columns,
-    nodes: pa.Array | None,
+    path: Place, unlabelled: str | None, columns: Columns, nodes: pa.Array | None
 ) -> LabelRows:
     """Labels from a table: id, label[, split]. `nodes`: ids of the edges, where they are known."""
     file, guessed = _found(path, columns, nodes)

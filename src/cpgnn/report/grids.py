@@ -57,11 +57,7 @@ class Grid:
 
 
 def share_grid(
-    caption: str,
-    H: np.ndarray | EdgeFrequency,
-    names: tuple[str, ...],
-    *,
-    weighted: bool = False,
+    caption: str, H: np.ndarray | EdgeFrequency, names: tuple[str, ...], *, weighted: bool = False
 ) -> Grid:
     """Where edges lead, in percent; with intervals, and rows without evidence marked, if known."""
     made = H if isinstance(H, EdgeFrequency) else None

@@ -134,10 +134,7 @@ def _listed(
 
 
 def _why(
-    run: Run,
-    nodes: np.ndarray,
-    told: Callable[[Explanation, int], str],
-    target: int | None = None,
+    run: Run, nodes: np.ndarray, told: Callable[[Explanation, int], str], target: int | None = None
 ) -> list[str] | None:
     """What is told of these nodes' explanations; None where too many walks come back to them."""
     ids = run.graph.node_ids.to_numpy()[nodes]

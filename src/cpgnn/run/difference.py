@@ -116,10 +116,7 @@ def _scores(first: Run, second: Run) -> dict[str, tuple[Scored, Scored]]:
     one, two = first.evaluation, second.evaluation
     if one is None or two is None:
         return {}
-    found = {
-        "Accuracy": (one.accuracy, two.accuracy),
-        "Macro-F1": (one.macro_f1, two.macro_f1),
-    }
+    found = {"Accuracy": (one.accuracy, two.accuracy), "Macro-F1": (one.macro_f1, two.macro_f1)}
     if one.average_precision and two.average_precision and one.positive == two.positive:
         found["Average precision"] = (one.average_precision, two.average_precision)
     return found

@@ -14,14 +14,7 @@ from cpgnn.errors import must_be
 from cpgnn.evaluation.conformal import Per
 from cpgnn.evaluation.relation_frequencies import relation_table
 from cpgnn.evaluation.thresholds import Goal
-from cpgnn.io import (
-    LoadedGraph,
-    atomic_folder,
-    atomic_write,
-    check_free,
-    write_graph,
-    write_table,
-)
+from cpgnn.io import LoadedGraph, atomic_folder, atomic_write, check_free, write_graph, write_table
 from cpgnn.io.names import check_graph_names
 from cpgnn.io.presence import CONFIG
 from cpgnn.report.contents import gather

@@ -22,13 +22,7 @@ from cpgnn.evaluation.cross_validation import (
     expected_seconds,
 )
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, evaluate
-from cpgnn.evaluation.thresholds import (
-    Flag,
-    Goal,
-    call_scores,
-    choose_threshold,
-    threshold_scores,
-)
+from cpgnn.evaluation.thresholds import Flag, Goal, call_scores, choose_threshold, threshold_scores
 from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba, without_edges
 from cpgnn.graph import Graph
 from cpgnn.settings import BUDGETS
