@@ -17,7 +17,7 @@ from cpgnn.errors import Mention, Message, advise
 from cpgnn.io.address import Place
 from cpgnn.io.by_content import edge_order, find_ends
 from cpgnn.io.column_choice import Columns, Header, UnclearColumnsError
-from cpgnn.io.headers import AMOUNT, ENDS, WEIGHT, is_word, misplaced, near_name, plain
+from cpgnn.io.headers import AMOUNT, ENDS, NUMBER, WEIGHT, is_word, misplaced, near_name, plain
 from cpgnn.io.ids import check_ids, encode_pair
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
@@ -30,7 +30,6 @@ from cpgnn.relations.kinds import Kinds
 
 FEW = 10
 """With fewer rows than this, a pair of nodes that occurs once is nothing unusual."""
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 @dataclass(frozen=True)
@@ -229,7 +228,7 @@ def edge_weights(file: TableFile, column: pa.ChunkedArray) -> np.ndarray:
 
 def first_text(column: pa.ChunkedArray) -> int:
     """The first row whose cell is neither a number nor missing."""
-    odd = pc.invert(pc.match_substring_regex(known_cells(column), _NUMBER))
+    odd = pc.invert(pc.match_substring_regex(known_cells(column), f"^{NUMBER}$"))
     return max(int(pc.index(odd, True).as_py()), 0)
 
 

@@ -134,7 +134,7 @@ SPREADSHEET_ERRORS = (
 MISSING = ("", "na", "n/a", "nan", "-nan", "null", "none", "?", *SPREADSHEET_ERRORS)
 """What stands for a missing number, in lower case."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 _DRESSED = re.compile(r"[^\w]*(\d[\d.,:/'’ \u00a0-]*)[^\w]*")
 """Numbers in other formats (see `readings`), dates and times among them."""
 LONGEST_NUMBER = 1000
@@ -142,7 +142,7 @@ LONGEST_NUMBER = 1000
 
 
 def is_number(cell: str) -> bool:
-    return len(cell) <= LONGEST_NUMBER and _NUMBER.fullmatch(cell.strip()) is not None
+    return len(cell) <= LONGEST_NUMBER and re.fullmatch(NUMBER, cell.strip(), re.ASCII) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

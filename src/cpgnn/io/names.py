@@ -8,6 +8,7 @@ unknown. Names of which there are few stand in many sentences and tables, so the
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -45,15 +46,14 @@ def check_names(
     `what` is it, such as "A class name"."""
     if isinstance(names, pd.Index) and names.dtype.kind in "iu":
         return
+    refused = must_be if path is None else partial(wrong, path)
     text = pa.array([str(name) for name in names], pa.large_string())
     where = pc.index(pc.or_(has_control(text), has_lines(text)), True).as_py()
     if where >= 0:
-        got = shorten(text[where].as_py())
-        raise must_be(what, NO_CONTROL, got) if path is None else wrong(path, what, NO_CONTROL, got)
+        raise refused(what, NO_CONTROL, shorten(text[where].as_py()))
     if longest is not None and (name := max(text.to_pylist(), key=len, default=""))[longest:]:
         must, got = f"have at most {longest:,} characters", f"{len(name):,}: {shorten(name)}"
-        hint = "Check that the right column is read."
-        raise must_be(what, must, got, hint) if path is None else wrong(path, what, must, got, hint)
+        raise refused(what, must, got, "Check that the right column is read.")
 
 
 def check_graph_names(graph: Graph, path: StrPath | None = None) -> None:

@@ -131,23 +131,21 @@ def read_graph(
     unlabelled = None if unlabelled is None else str(unlabelled)
     before = pa.array([] if known is None else known.astype(str), pa.string())
     parts = _read_files(edges, labels, features, unlabelled, rule, chosen, before)
-    given, feature_rows, ids = parts.edges, parts.features, parts.ids
+    given, rows, ids = parts.edges, parts.features, parts.ids
     notices = [*given.notices, *_doubtful_first_row(parts, chosen)]
     notices += _compared(parts, before, strict_ids)
     _check_names(parts)
     kinds, told = find_kinds(parts, chosen)
     notices += told
-    exempt = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
-    X, mixed, became, described = None, None, None, None
-    if feature_rows is not None:
-        became = feature_rows.columns
-        bare = exempt if kinds is None else exempt | ~kinds.has_features
-        at, adds = parts.at_features, known is not None
-        X, mixed, told = spread(feature_rows, at, bare, impute, parts.place_of, lenient=adds)
+    old = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
+    X, mixed, described = None, None, None
+    if rows is not None:
+        bare, adds = old if kinds is None else old | ~kinds.has_features, known is not None
+        X, mixed, told = spread(rows, parts.at_features, bare, impute, parts.place_of, lenient=adds)
         notices += told
         described = np.isin(np.arange(len(ids)), parts.at_features)
-    graph, split = _assemble(parts, X, None if became is None else became.matrix_names)
-    isolated = int(((np.diff(graph.adjacency.indptr) == 0) & ~exempt).sum())
+    graph, split = _assemble(parts, X)
+    isolated = int(((np.diff(graph.adjacency.indptr) == 0) & ~old).sum())
     if isolated:
         notices.append(f"{count(isolated, 'node has', 'nodes have')} no edge to another node.")
     if merge_rare is not None:
@@ -156,17 +154,16 @@ def read_graph(
     if split is None:
         notices += rare_classes.single_labels(graph)
     graph = replace(graph, notices=(*notices, *graph.notices), kinds=kinds, mixed=mixed)
-    graph = graph if tables is None else as_given(graph, chosen, *tables)
     kept = keep_rows is True or len(given.source) <= keep_rows
     return LoadedGraph(
-        graph,
+        graph if tables is None else as_given(graph, chosen, *tables),
         split,
-        np.stack([given.source, given.target]) if keep_rows and kept else None,
-        became,
-        described,
-        {} if feature_rows is None else feature_rows.gaps,
-        _times(parts, chosen.split_time),
-        given.guessed,
+        rows=np.stack([given.source, given.target]) if keep_rows and kept else None,
+        columns=None if rows is None else rows.columns,
+        described=described,
+        gaps={} if rows is None else rows.gaps,
+        times=_times(parts, chosen.split_time),
+        guessed=given.guessed,
     )
 
 
@@ -299,9 +296,7 @@ def _check_names(parts: Parts) -> None:
 # -- from parts to a graph ----------------------------------------------------------------------
 
 
-def _assemble(
-    parts: Parts, features: Any, feature_names: tuple[str, ...] | None
-) -> tuple[Graph, np.ndarray | None]:
+def _assemble(parts: Parts, X: Any) -> tuple[Graph, np.ndarray | None]:
     """The graph and its split; the nodes of other files come behind those of the edges."""
     given, rows, ids, n = parts.edges, parts.labels, parts.ids, len(parts.ids)
     labels, class_names, split = given.labels, given.class_names, given.split
@@ -325,8 +320,8 @@ def _assemble(
             given.target,
             weights=given.weights,
             num_nodes=n,
-            features=features,
-            feature_names=feature_names,
+            features=X,
+            feature_names=None if parts.features is None else parts.features.columns.matrix_names,
             labels=codes,
             node_ids=index,
             class_names=class_names,

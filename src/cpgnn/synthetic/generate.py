@@ -111,14 +111,9 @@ def generate_graph(
     first = 2 if authors else 1
     chained = bool(H.all()) or not authors
     for v in range(n_0):
-        if v < first:
-            growth.add_alone()
-        elif chained:
-            growth.add_to_previous()
-        else:
-            growth.add_by_attachment(1)
+        growth.add({} if v < first else growth.last() if chained else growth.draw(1))
     for _ in range(n_0, len(labels)):
-        growth.add_by_attachment(m)
+        growth.add(growth.draw(m))
 
     graph = Graph.from_edges(
         *growth.edges(),
@@ -185,20 +180,7 @@ class _Growth:
 
     # -- one more node ---------------------------------------------------------------------------
 
-    def add_alone(self) -> None:
-        """Add the next node without an edge."""
-        self._link({})
-
-    def add_to_previous(self) -> None:
-        """Add the next node with an edge to the one before."""
-        previous = len(self.counts) - 1
-        self._link({previous: self.ends[self.labels[previous]]})
-
-    def add_by_attachment(self, m: int) -> None:
-        """Add the next node with edges to m nodes, or as many as it can reach."""
-        self._link(self._draw(m))
-
-    def _link(self, targets: dict[int, array[int]]) -> None:
+    def add(self, targets: dict[int, array[int]]) -> None:
         """Add the next node with an edge to each target; {node: end-points of its class}."""
         v, degree = len(self.counts), len(targets)
         if self.lone or self.weight is not None:
@@ -240,7 +222,12 @@ class _Growth:
 
     # -- the draw ------------------------------------------------------------------------------
 
-    def _draw(self, m: int) -> dict[int, array[int]]:
+    def last(self) -> dict[int, array[int]]:
+        """The node before the next one."""
+        u = len(self.counts) - 1
+        return {u: self.ends[self.labels[u]]}
+
+    def draw(self, m: int) -> dict[int, array[int]]:
         """Up to m nodes for the next node v, one by one, new u ∝ H[y_v, y_u] · weight[u]."""
         y = self.labels[len(self.counts)]
         H_y, pools = self.rows[y]
