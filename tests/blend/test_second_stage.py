@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 
 from cpgnn.blend.second_stage import (
+    Stage,
     Taught,
+    beliefs,
     fit_second_stage,
     fit_stage,
-    heard,
     in_every_world,
+    side_by_side,
 )
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.relations.relation import edges
@@ -54,11 +56,22 @@ def test_stage_has_a_zero_gradient_and_no_backward_prior():
         assert abs(value(up) - value(down)) / (2 * step) < 1e-3
 
 
-def test_heard_is_the_dense_product(path):
+@pytest.mark.parametrize("worlds", [None, 3])
+def test_what_is_heard_is_the_dense_sum(path, worlds):
     rng = np.random.default_rng(1)
-    B = rng.random((3, 6, 2)).astype(np.float32)
-    P = edges(path).propagator(1.0)
-    assert np.allclose(heard(P, B), np.einsum("vu,kuc->kvc", P.toarray(), B - 0.5), atol=1e-6)
+    shape = (6, 2) if worlds is None else (worlds, 6, 2)
+    B, logs = rng.random(shape).astype(np.float32), [rng.normal(size=shape).astype(np.float32)]
+    P = [edges(path).propagator(gamma) for gamma in (0.5, 1.0)]
+    stage = Stage(np.array([0.7]), rng.normal(size=2), rng.normal(size=(2, 2, 2)))
+    dense = 0.7 * logs[0] + stage.b
+    for p, H_bar in zip(P, stage.H_bar, strict=True):
+        dense = dense + p.toarray() @ (B - 0.5) @ H_bar
+    assert np.allclose(stage.everywhere(logs, side_by_side(P), B), dense, atol=1e-5)
+
+
+def test_beliefs_are_the_softmax_of_logits_however_large():
+    logits = np.array([[[900.0, 901.0, -900.0], [0.0, 0.0, 0.0]]], dtype=np.float32)
+    assert np.allclose(beliefs(logits), softmax(logits, axis=2), atol=1e-7)
 
 
 def test_a_graph_that_decides_is_heard():

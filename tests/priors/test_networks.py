@@ -11,6 +11,7 @@ import torch
 from scipy.special import log_softmax, softmax
 
 from cpgnn.engine.cross_fitting import Worlds
+from cpgnn.priors import networks
 from cpgnn.priors.networks import Copies, Descent, Judge, Network, fit_bag, fit_networks, operator
 from cpgnn.priors.together import fit_together
 
@@ -49,6 +50,20 @@ def test_the_kept_network_says_what_the_last_world_said(case, kind):
     dense = np.maximum(X @ network.W + network.b, 0) @ network.W_2 + network.b_2
     assert np.allclose(log_softmax(dense, axis=1), logs[-1], atol=1e-5)
     assert (worlds.honest(logs).argmax(axis=1) == worlds.labels[worlds.judged]).mean() > 0.8
+
+
+def test_columns_that_no_labelled_node_has_say_nothing(case, monkeypatch):
+    X, worlds = case
+    wide = np.zeros((90, 40), dtype=np.float32)
+    wide[:, ::8], wide[75:, 1::8] = X, 1  # columns of all nodes, and of those without a label
+    network, logs = fit_networks(sp.csr_array(wide), worlds, HOW)
+    used = [np.flatnonzero(wide.any(axis=0)), None]
+    monkeypatch.setattr(networks, "_used", lambda _: used.pop(0))
+    whole, every = fit_networks(sp.csr_array(wide), worlds, HOW)
+    assert np.allclose(worlds.honest(logs), worlds.honest(every), atol=1e-4)
+    assert np.allclose(network.W[::8], whole.W[::8], atol=1e-4)
+    assert whole.W[1::8].any()
+    assert not network.W[1::8].any()
 
 
 def test_a_world_does_not_see_the_labels_of_its_fold(case):

@@ -106,6 +106,18 @@ def test_hetero_data_there_and_back():
         np.testing.assert_array_equal(one.matrix.toarray()[old][:, old], two.matrix.toarray())
 
 
+def test_each_kind_gets_its_own_columns_back():
+    data = HeteroData()
+    data["card"].x = torch.tensor([[0.0, 3.0], [0.0, 4.0]])
+    data["account"].x, data["account"].y = torch.eye(3), torch.tensor([0, 1, -1])
+    data["account", "uses", "card"].edge_index = torch.tensor([[0, 1, 2], [0, 0, 1]])
+    back = Graph.from_pyg(data).to_pyg()
+    np.testing.assert_array_equal(back["account"].x[:, 1:], np.eye(3))
+    np.testing.assert_array_equal(back["card"].x, [[3], [4]])
+    again = Graph.from_pyg(back).to_pyg()
+    assert again["account"].x.shape == back["account"].x.shape, "columns do not add up"
+
+
 def test_later_nodes_bring_their_kind():
     graph = example()
     later = Graph.from_edges([0], [1], relation=["uses"], node_ids=["a", "e"])

@@ -15,9 +15,8 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from scipy.special import softmax
 
-from cpgnn.blend.second_stage import Stage, heard
+from cpgnn.blend.second_stage import Stage, beliefs, side_by_side
 from cpgnn.engine.formatting import relation_name
 from cpgnn.engine.text import count
 from cpgnn.errors import BeliefOverflowError
@@ -69,14 +68,14 @@ class Blend:
     def said(self, x: Inputs) -> Said:
         """Everything the blend says about a graph."""
         logs = [x.uniform_elsewhere(prior.log_beliefs(x)) for prior in self.priors]
-        P = [x.propagator(hears.relation, hears.gamma) for hears in self.hears]
+        S = side_by_side([x.propagator(one.relation, one.gamma) for one in self.hears])
         known = np.flatnonzero(x.labels >= 0)
         one_hot = np.eye(self.num_classes, dtype=np.float32)[x.labels[known]]
         logits = Stage.before(self.w_0, self.num_classes)(logs, ())
         for stage in self.stages:
-            B = softmax(logits, axis=1)
+            B = beliefs(logits)
             B[known] = one_hot
-            logits = stage(logs, [heard(p, B) for p in P])
+            logits = stage.everywhere(logs, S, B)
         if lost := int((~np.isfinite(logits)).any(axis=1).sum()):
             raise BeliefOverflowError(
                 f"Beliefs of {count(lost, 'node')} must be finite. Got infinite ones. "

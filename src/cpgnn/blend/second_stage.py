@@ -20,10 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
+from torch import Tensor
 
 from cpgnn.engine.cross_fitting import Worlds
+from cpgnn.engine.sparse import csr_tensor, product
 
 OWN_WEIGHT = 10.0
 """The pull on w and b; 1 and 30 were worse on validation labels."""
@@ -61,15 +64,44 @@ class Stage:
             logits += Z @ H_bar.astype(np.float32)
         return logits
 
+    def everywhere(self, logs: Sequence[np.ndarray], S: Tensor, B: np.ndarray) -> np.ndarray:
+        """The same for all nodes, from beliefs B [n, c] or [k + 1, n, c] and S of `side_by_side`.
 
-def heard(P: sp.csr_array, B: np.ndarray) -> np.ndarray:
-    """P (B − 1/c) for B [n, c], or for every world at once: [k + 1, n, c]."""
-    c = B.shape[-1]
-    if B.ndim == 2:
-        return np.asarray(P @ (B - np.float32(1 / c)))
-    K, n, _ = B.shape
-    flat = np.ascontiguousarray((B - np.float32(1 / c)).transpose(1, 0, 2).reshape(n, K * c))
-    return np.asarray((P @ flat).reshape(P.shape[0], K, c).transpose(1, 0, 2))
+        Σ_r P_r (B − 1/c) H̄_r is one product, S with what each node says over each relation.
+        """
+        each = spoken(B)
+        n, c = B.shape[-2:]
+        R = len(self.H_bar)
+        said = np.empty((R, n, each.shape[1]), dtype=np.float32)
+        for r, H_bar in enumerate(self.H_bar.astype(np.float32)):
+            np.matmul(each.reshape(-1, c), H_bar, out=said[r].reshape(-1, c))
+        total = product(S, torch.from_numpy(said.reshape(R * n, -1))).numpy()
+        logits = self.own(logs)
+        logits += total.reshape(n, -1, c).transpose(1, 0, 2) if B.ndim == 3 else total
+        return logits
+
+
+def side_by_side(propagators: Sequence[sp.csr_array]) -> Tensor:
+    """[P_1 | P_2 | …], [n, R·n], for `Stage.everywhere`."""
+    return csr_tensor(
+        propagators[0] if len(propagators) == 1 else sp.csr_array(sp.hstack(propagators))
+    )
+
+
+def spoken(B: np.ndarray) -> np.ndarray:
+    """B − 1/c, all worlds beside each other: [n, (k + 1)·c] of B [k + 1, n, c], or [n, c]."""
+    centred = B - np.float32(1 / B.shape[-1])
+    return centred if B.ndim == 2 else centred.transpose(1, 0, 2).reshape(B.shape[1], -1)
+
+
+def beliefs(logits: np.ndarray) -> np.ndarray:
+    """softmax over the last axis, class by class: reducing so short an axis takes longer."""
+    top = logits[..., 0]
+    for j in range(1, logits.shape[-1]):
+        top = np.maximum(top, logits[..., j])
+    B = np.exp(logits - top[..., None])
+    B /= (B @ np.ones(B.shape[-1], dtype=B.dtype))[..., None]
+    return B
 
 
 def prior_weights(L: np.ndarray, y: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -91,6 +123,10 @@ class Taught:
     def of(self, rows: np.ndarray) -> Taught:
         share = self.share[rows]
         return Taught(self.L[rows], self.Z[rows], self.y[rows], share / share.sum())
+
+    def parts(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """What a stage reads of them: [N, c] of each prior and of each relation."""
+        return [*self.L.transpose(1, 0, 2)], [*self.Z.transpose(1, 0, 2)]
 
 
 def fit_stage(of: Taught, lam: float, w_0: np.ndarray, start: Stage | None = None) -> Stage:
@@ -146,10 +182,9 @@ def in_every_world(
     worlds: Worlds,
 ) -> np.ndarray:
     """Logits [k + 1, n, c]: what the fitted stage says where the labels of a fold are unknown."""
-    logits = Stage.before(made.w_0, worlds.num_classes)(logs, ())
+    S, logits = side_by_side(propagators), Stage.before(made.w_0, worlds.num_classes)(logs, ())
     for stage in made.stages:
-        B = worlds.with_labels(softmax(logits, axis=2))
-        logits = stage(logs, [heard(P, B) for P in propagators])
+        logits = stage.everywhere(logs, S, worlds.with_labels(beliefs(logits)))
     return logits
 
 
@@ -165,19 +200,26 @@ def fit_second_stage(
     N, y, share = len(worlds.train), worlds.labels[worlds.judged], worlds.shares()
     L = np.stack([worlds.honest(log_B) for log_B in logs], axis=1)  # [N + V, M, c]
     w_0 = prior_weights(L, y, share)
-    logits = Stage.before(w_0, worlds.num_classes)(logs, ())
+    B = worlds.with_labels(beliefs(Stage.before(w_0, worlds.num_classes)(logs, ())))
+    S, rows = side_by_side(propagators), [P[worlds.judged] for P in propagators]
     stages: list[Stage] = []
     train = np.arange(N)
     for _ in range(rounds):
-        B = worlds.with_labels(softmax(logits, axis=2))
-        Z = [heard(P, B) for P in propagators]
-        taught = Taught(L, np.stack([worlds.honest(z) for z in Z], axis=1), y, share)
+        if stages:
+            B = worlds.with_labels(beliefs(stages[-1].everywhere(logs, S, B)))
+        taught = Taught(L, _heard_by_judged(rows, B, worlds), y, share)
         stages.append(fit_stage(taught.of(train), lam, w_0, stages[-1] if stages else None))
-        logits = stages[-1](logs, Z)
-    honest = worlds.honest(logits).astype(np.float64)
+    honest = stages[-1](*taught.parts()).astype(np.float64)
     for f in range(worlds.num_folds):
         held = np.flatnonzero(worlds.fold == f)
         part = fit_stage(taught.of(np.flatnonzero(worlds.fold != f)), lam, w_0, stages[-1])
-        logs_held = [taught.L[held, m] for m in range(len(logs))]
-        honest[held] = part(logs_held, [taught.Z[held, r] for r in range(len(Z))])
+        honest[held] = part(*taught.of(held).parts())
     return SecondStage(w_0, tuple(stages), honest)
+
+
+def _heard_by_judged(rows: Sequence[sp.csr_array], B: np.ndarray, worlds: Worlds) -> np.ndarray:
+    """Σ_u P_r(v, u) (B(u) − 1/c) of each judged node v in its own world, [N + V, R, c]."""
+    each, M = spoken(B), len(worlds.judged)
+    shape = M, worlds.num_worlds, worlds.num_classes
+    heard = [(P @ each).reshape(shape)[np.arange(M), worlds.world] for P in rows]
+    return np.stack(heard, axis=1)

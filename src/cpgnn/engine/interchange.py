@@ -269,6 +269,17 @@ def _tensor(X: Any) -> Any:
     return csr_tensor(X.copy()) if sp.issparse(X) else torch.tensor(X)
 
 
+def _columns_of(graph: Graph, code: int) -> np.ndarray | slice:
+    """The columns of the features of one kind: what only other kinds fill is theirs (`stacked`),
+    what none fills is that of the first."""
+    if graph.kinds is None or sum(graph.kinds.described) < 2:
+        return slice(None)
+    filled, own = sp.csr_array(graph.features != 0), graph.kinds.codes == code
+    here, elsewhere = (np.asarray(filled[rows].sum(axis=0)) > 0 for rows in (own, ~own))
+    first = graph.kinds.described.index(True) == code
+    return np.flatnonzero(here | (~elsewhere if first else False))
+
+
 def _to_hetero(graph: Graph) -> HeteroData:
     """Edges as (kind, type, kind); an undirected type within one kind in both directions."""
     import torch
@@ -285,9 +296,8 @@ def _to_hetero(graph: Graph) -> HeteroData:
         data[name].node_ids = [graph.node_ids[i] for i in nodes]
         if (graph.labels[nodes] >= 0).any():
             data[name].y = torch.from_numpy(graph.labels[nodes])
-        described = graph.kinds is None or graph.kinds.described[code]
-        if graph.features is not None and described:
-            data[name].x = _tensor(graph.features[nodes])
+        if graph.features is not None and (graph.kinds is None or graph.kinds.described[code]):
+            data[name].x = _tensor(graph.features[nodes][:, _columns_of(graph, code)])
     for kind in all_types(graph.adjacency, graph.edge_types):
         M = sp.coo_array(kind.matrix)
         u, v = M.coords

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -127,15 +129,20 @@ def with_values(matrix: Tensor, values: Tensor) -> Tensor:
 
 
 def dropped(values: Tensor, p: float) -> Tensor:
-    """Each value set to 0 with probability p (to 16 bits), the others scaled by 1/(1-p).
+    """Each value set to 0 with probability p (to 16 bits), the others scaled by 1/(1-p)."""
+    return values if p == 0 else values * drawn_mask(values.shape, p, values)
+
+
+def drawn_mask(shape: Sequence[int], p: float, like: Tensor, rows: Tensor | None = None) -> Tensor:
+    """What `dropped` multiplies by; of [k, n, ...] only some of the n rows, if they are named.
 
     From 16 random bits for each value: torch's dropout takes eight times as long on a CPU.
     """
-    if p == 0:
-        return values
-    count = values.numel()
-    words = torch.empty((count + 3) // 4, dtype=torch.int64, device=values.device)
-    bits = words.random_(-(2**63), None).view(torch.int16)[:count].view(values.shape)
-    mask = torch.empty(values.shape, device=values.device, dtype=values.dtype)
+    count = math.prod(shape)
+    words = torch.empty((count + 3) // 4, dtype=torch.int64, device=like.device)
+    bits = words.random_(-(2**63), None).view(torch.int16)[:count].view(shape)
+    if rows is not None:
+        bits = bits.index_select(1, rows)
+    mask = torch.empty(bits.shape, device=like.device, dtype=like.dtype)
     torch.ge(bits, round(p * 2**16) - 2**15, out=mask)
-    return values * mask.mul_(1 / (1 - p))
+    return mask.mul_(1 / (1 - p))

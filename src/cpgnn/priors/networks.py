@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from cpgnn.engine.adam import Adam
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.loop import seeded
-from cpgnn.engine.sparse import SparseOperator, dropped
+from cpgnn.engine.sparse import SparseOperator, drawn_mask
 
 EPSILON = 1e-8
 CHUNK = 20_000
@@ -80,9 +80,16 @@ class Copies(nn.Module):
     """k + 1 networks with the same input; forward gives logits [k + 1, rows, c]."""
 
     def __init__(
-        self, width: int, c: int, copies: int, how: Descent, used: int | None = None
+        self,
+        width: int,
+        c: int,
+        copies: int,
+        how: Descent,
+        used: int | None = None,
+        columns: np.ndarray | slice = slice(None),
     ) -> None:
-        """`used`: how many columns of the input hold anything; None: all."""
+        """`used`: how many of the `width` columns hold anything, None: all; `columns`: which of
+        them the input has."""
         super().__init__()
         self.how, self.copies = how, copies
         g, h = torch.Generator().manual_seed(how.seed), how.hidden
@@ -91,7 +98,7 @@ class Copies(nn.Module):
             return (torch.rand(rows, cols, generator=g) * 2 - 1) * (6 / (used + cols)) ** 0.5
 
         # The same start in every world: differences between worlds are then the labels'.
-        self.W = nn.Parameter(glorot(width, h, used or width).repeat(1, copies))
+        self.W = nn.Parameter(glorot(width, h, used or width)[columns].repeat(1, copies))
         self.b = nn.Parameter(torch.zeros(copies * h))
         self.W_2 = nn.Parameter(glorot(h, c, h).repeat(copies, 1, 1))
         self.b_2 = nn.Parameter(torch.zeros(copies, 1, c))
@@ -104,11 +111,16 @@ class Copies(nn.Module):
     def free(self) -> list[nn.Parameter]:
         return [self.b, self.b_2]
 
-    def forward(self, X: SparseOperator | Tensor) -> Tensor:
+    def forward(self, X: SparseOperator | Tensor, mask: Tensor | None = None) -> Tensor:
+        """`mask` [k + 1, rows, hidden]: what the hidden layer is multiplied by."""
         R = X @ self.W + self.b
-        R = R.view(R.shape[0], self.copies, -1).transpose(0, 1)
-        R = dropped(torch.relu(R), self.how.dropout if self.training else 0.0)
-        return torch.baddbmm(self.b_2, R, self.W_2)
+        R = torch.relu(R.view(R.shape[0], self.copies, -1).transpose(0, 1))
+        return torch.baddbmm(self.b_2, R if mask is None else R * mask, self.W_2)
+
+    def mask(self, rows: int, among: Tensor | None = None) -> Tensor | None:
+        """Dropout of so many rows, or of those of them that are named; None: nothing is dropped."""
+        p, shape = self.how.dropout, (self.copies, rows, self.how.hidden)
+        return None if p == 0 else drawn_mask(shape, p, self.W, among)
 
     def last(self) -> Network:
         """The copy that knew all labels."""
@@ -182,37 +194,51 @@ def descend(
             w.copy_(value_)
 
 
-def _used(X: Any) -> int:
-    """Columns that count for the size of the first weights: not most of them, if most are empty."""
-    width = int(X.shape[1])
-    filled = len(np.unique(X.indices)) if sp.issparse(X) else width
-    return filled if 2 * filled < width else width
+def _used(X: Any) -> np.ndarray | None:
+    """The columns of sparse X that hold anything; None where that is not a minority."""
+    if not sp.issparse(X):
+        return None
+    filled = np.unique(X.indices)
+    return filled if 2 * len(filled) < X.shape[1] else None
 
 
 def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndarray]:
     """The network that knows all labels, and log B [k + 1, n, c] of every world's."""
-    judge, M = Judge(worlds), len(worlds.judged)
-    inputs = operator(X, np.concatenate([worlds.judged, worlds.guessed]))
-    nets = Copies(X.shape[1], worlds.num_classes, worlds.num_worlds, how, _used(X))
+    judge, every = Judge(worlds), len(worlds.judged) + len(worlds.guessed)
+    width, used = X.shape[1], _used(X)
+    there = _used(X[np.concatenate([worlds.judged, worlds.guessed])])
+    if there is not None:
+        X = X[:, there]
+    taught, judged = operator(X, worlds.taught), operator(X, worlds.judged)
+    nets = Copies(
+        width,
+        worlds.num_classes,
+        worlds.num_worlds,
+        how,
+        None if used is None else len(used),
+        slice(None) if there is None else there,
+    )
     optimizer = Adam(nets.decayed, nets.free, lr=how.learning_rate, eps=EPSILON)
     optimizer.weight_decay = 2 * how.weight_decay
 
-    def loss(_: int) -> Tensor:
-        nets.train()
-        return judge.training_loss(nets(inputs)[:, judge.rows])
+    def loss(_: int) -> Tensor:  # random numbers are drawn for judged rows too: results stay equal
+        return judge.training_loss(nets(taught, nets.mask(every, judge.rows)))
 
     def honest() -> float:
-        nets.eval()
-        return judge.honest_loss(nets(inputs)[:, :M])
+        return judge.honest_loss(nets(judged))
 
     descend([*nets.decayed, *nets.free], optimizer, loss, honest, how)
-    nets.eval()
     parts = []
     with torch.no_grad():
         for start in range(0, X.shape[0], CHUNK):
             logits = nets(operator(X, slice(start, start + CHUNK)))
             parts.append(torch.log_softmax(logits, dim=2).numpy())
-    return nets.last(), np.concatenate(parts, axis=1)
+    network = nets.last()
+    if there is not None:  # what no labelled node has says nothing
+        W = np.zeros((width, how.hidden), dtype=np.float32)
+        W[there] = network.W
+        network = replace(network, W=W)
+    return network, np.concatenate(parts, axis=1)
 
 
 def fit_bag(X: Any, worlds: Worlds, how: Descent, size: int) -> tuple[Network, np.ndarray]:

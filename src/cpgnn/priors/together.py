@@ -59,8 +59,7 @@ def fit_together(
         return R
 
     def loss(epoch: int) -> Tensor:
-        nets.train()
-        R = nets(inputs)
+        R = nets(inputs, nets.mask(n))
         own = judge.training_loss(R[:, taught])
         if epoch < WARM:
             return own
@@ -68,11 +67,9 @@ def fit_together(
         return total + OWN_LOSS * own + H_DECAY * (H_bar**2).sum()
 
     def honest() -> float:
-        nets.eval()
         return judge.honest_loss(heard(nets(inputs))[:, judged])
 
     descend([*nets.decayed, *nets.free, H_bar], optimizer, loss, honest, how)
-    nets.eval()
     with torch.no_grad():
         logs = torch.log_softmax(heard(nets(inputs)), dim=2).numpy()
     return Together(nets.last(), H_bar.detach()[-1].numpy().copy()), logs
