@@ -24,7 +24,7 @@ from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import distinct
 from cpgnn.io.parquet import is_parquet
 from cpgnn.io.problems import Problems
-from cpgnn.io.tables import read_table
+from cpgnn.io.tables import TableFile, read_table
 from cpgnn.io.word_columns import take_kinds
 
 
@@ -42,17 +42,7 @@ def read_features(
     `labelled`: ids of nodes with a label, which are of one kind if there are several.
     `partly`: another file has the rest of those columns. `nodes`: ids of the edges, if known.
     """
-    like, text = rule.like, None
-    if like is not None:
-        text = partial(like.text_columns, typed=isinstance(path, Path) and is_parquet(path))
-    file = read_table(path, chosen, pick=chosen.features, numbers=True, text=text)
-    guessed = False
-    if nodes is not None and chosen.id is None and file.header and file.table.num_columns:
-        whole = file if is_told(file.table.column(0), nodes) else read_table(path, chosen)
-        place = None if whole is file else find_ids(whole, nodes)
-        if whole.header and place is not None:
-            chosen, guessed = replace(chosen, id=whole.header[place]), True
-            file = read_table(path, chosen, pick=chosen.features, numbers=True, text=text)
+    file, chosen, guessed = _found(path, rule, chosen, nodes)
     with_label = None
     if labelled is not None and file.table.num_columns:
         with_label = pc.is_in(file.table.column(0), value_set=labelled).to_numpy()
@@ -63,11 +53,11 @@ def read_features(
         hint = "Check that it is the feature file, and that the ids come first."
         raise file.wrong_header("name the id column first", hint)
     file.need_rows("Features")
-    if partly and like is not None:
-        if file.header is None or like.names is None:
+    if partly and rule.like is not None:
+        if file.header is None or rule.like.names is None:
             hint = "Add a header."
             raise file.wrong("Each of several feature files", "name its columns", "no header", hint)
-        rule = replace(rule, like=like.part(file.header[1:]))
+        rule = replace(rule, like=rule.like.part(file.header[1:]))
     problems = Problems()
     with problems.noted():
         ids = distinct(file, file.table.column(0), "have features")
@@ -82,6 +72,28 @@ def read_features(
     by_name = file.moved(("id",)) if chosen.id is None or guessed else []
     told = (*file.notices, *by_name, *used, *built.notices)
     return replace(built, ids=ids, kinds=kinds, notices=told)
+
+
+def _found(
+    path: Place, rule: FeatureRule, chosen: Columns, nodes: pa.Array | None
+) -> tuple[TableFile, Columns, bool]:
+    """The table with its ids in front: by name, by position, or as `nodes` tell; the columns that
+    it was read by, and whether only its content told them."""
+    text = None
+    if rule.like is not None:
+        typed = isinstance(path, Path) and is_parquet(path)
+        text = partial(rule.like.text_columns, typed=typed)
+    file = read_table(path, chosen, pick=chosen.features, numbers=True, text=text)
+    if nodes is None or chosen.id is not None or not file.header or not file.table.num_columns:
+        return file, chosen, False
+    if is_told(file.table.column(0), nodes):
+        return file, chosen, False
+    whole = read_table(path, chosen)
+    place = find_ids(whole, nodes)
+    if whole.header is None or place is None:
+        return file, chosen, False
+    chosen = replace(chosen, id=whole.header[place])
+    return read_table(path, chosen, pick=chosen.features, numbers=True, text=text), chosen, True
 
 
 def spread(

@@ -63,7 +63,7 @@ def extended(
     later = (
         later if kinds is None else replace(later, kinds=replace(kinds, codes=kinds.codes[named]))
     )
-    X, mixed, kept, replaced, filled = _features(fitted, later, named, described, medians)
+    X, mixed, told = _features(fitted, later, named, described, medians)
     edges, weights, relation, directed = _edges(fitted, later, named)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphNotice)
@@ -84,15 +84,9 @@ def extended(
     added = graph.num_edges - fitted.num_edges
     notices = [
         f"{count(m, 'new node')} and {count(added, 'new edge')} were added to the "
-        f"{count(n, 'node')} and {count(fitted.num_edges, 'edge')} of the fit."
+        f"{count(n, 'node')} and {count(fitted.num_edges, 'edge')} of the fit.",
+        *told,
     ]
-    if replaced or kept:
-        notices.append(
-            f"Of {count(replaced + kept, 'known node')} in the later files, {replaced:,} took the "
-            f"features given there and {kept:,} kept those of the fit."
-        )
-    if filled:
-        notices.append(f"{count(filled, 'new node')} without features got the medians of the fit.")
     if fitted.is_weighted and not later.is_weighted and later.num_edges:
         notices.append(
             "The later edges have no weights, so each counts 1; in the fit an edge weighs "
@@ -231,14 +225,13 @@ def _features(
     named: np.ndarray,
     described: np.ndarray | None,
     medians: Sequence[float] | None,
-) -> tuple[Any, Mixed | None, int, int, int]:
-    """The features of all nodes and what they were; how many known ones kept theirs, how many got
-    others; and how many new ones got medians."""
+) -> tuple[Any, Mixed | None, list[str]]:
+    """The features of all nodes and what they were; and what to say about them."""
     X, n = fitted.features, fitted.num_nodes
     if X is None:
         if later.features is not None:
             raise must_be("The later graph", "have no features, like the fitted graph", "features")
-        return None, None, 0, 0, 0
+        return None, None, []
     total = max(n, int(named.max(initial=-1)) + 1)
     if described is None:
         described = np.full(later.num_nodes, later.features is not None)
@@ -275,10 +268,16 @@ def _features(
     row, zeros = np.arange(total), n + Z.shape[0]
     row[named[no_row]], row[named[bare]] = zeros, zeros + 1
     row[named[described]] = n + np.flatnonzero(described)
-    replaced = int((described & ~is_new).sum())
+    known, replaced, told = int((~is_new).sum()), int((described & ~is_new).sum()), []
+    if known:
+        told.append(
+            f"Of {count(known, 'known node')} in the later files, {replaced:,} took the features "
+            f"given there and {known - replaced:,} kept those of the fit."
+        )
+    if filled := int(bare.sum()):
+        told.append(f"{count(filled, 'new node')} without features got the medians of the fit.")
     categories = () if fitted.mixed is None else fitted.mixed.categories
-    mixed = Mixed.of(gaps[row], categories)
-    return stacked[row], mixed, int((~is_new).sum()) - replaced, replaced, int(bare.sum())
+    return stacked[row], Mixed.of(gaps[row], categories), told
 
 
 def _gaps(graph: Graph) -> sp.csr_array:
