@@ -73,6 +73,17 @@ class TableFile:
             found.append(f"{self.path}: {count(self.blank_rows, 'blank row')} at the end skipped.")
         return tuple(found)
 
+    def picked(self, kept: Sequence[int]) -> TableFile:
+        """Some of the columns of a whole table, in this order."""
+        names, used = self.header or (), set(kept)
+        return replace(
+            self,
+            table=self.table.select(kept),
+            header=self.header and tuple(names[i] for i in kept),
+            unused=tuple(name for i, name in enumerate(names) if i not in used),
+            order=tuple(kept),
+        )
+
     def without(self, i: int, **changes: Any) -> TableFile:
         """The same without a column."""
         header = self.header and (*self.header[:i], *self.header[i + 1 :])
@@ -208,44 +219,41 @@ class Wanted(HeaderRule):
     text: TextColumns | None
     pick: Pick | None
 
-    def kept(
-        self, path: Place, header: tuple[str, ...] | None, width: int
-    ) -> tuple[list[int], tuple[str, ...] | None]:
-        """The columns that are kept, and their names."""
-        kept = self.pick(path, header, width) if self.pick else list(range(width))
-        return kept, header and tuple(header[i] for i in kept)
+    def kept(self, path: Place, header: tuple[str, ...] | None, width: int) -> list[int]:
+        return self.pick(path, header, width) if self.pick else list(range(width))
 
-    def numeric(self, kept: Sequence[int], called: tuple[str, ...] | None) -> set[int]:
-        """Those of the kept columns that may be numbers."""
-        if not self.numbers:
-            return set()
-        text = {*self.ids, *(self.text(called) if self.text else ())}
-        return {i for place, i in enumerate(kept) if place not in text}
+    def as_text(self, header: tuple[str, ...] | None, kept: Sequence[int]) -> set[int]:
+        """Which of the kept columns are text whatever stands in them, counted among themselves."""
+        called = header and tuple(header[i] for i in kept)
+        return {*self.ids, *(self.text(called) if self.text else ())}
+
+    def numeric(self, header: tuple[str, ...] | None, kept: Sequence[int]) -> set[int]:
+        """Which of the kept columns may be numbers, counted in the file."""
+        text = self.as_text(header, kept)
+        return {i for place, i in enumerate(kept) if self.numbers and place not in text}
+
+
+def _typed(path: Place, table: pa.Table, header: tuple[str, ...], wanted: Wanted) -> TableFile:
+    """A table whose columns are numbers, text and so on, not all text."""
+    kept = wanted.kept(path, header, len(header))
+    file, as_text = TableFile(path, table, header).picked(kept), wanted.as_text(header, kept)
+    plain = plain_types(path, file.table, ids=wanted.ids, numbers=wanted.numbers, as_text=as_text)
+    return replace(file, table=plain)
 
 
 def _read_rows(place: Address, wanted: Wanted) -> TableFile:
     found = read_rows(place, wanted)
-    kept, called = wanted.kept(place, found.header, found.table.num_columns)
-    table = with_numbers(found.table, wanted.numeric(kept, called))
-    return finished(place, table, kept, found.header, lines=found.lines, told=found.notices)
-
-
-def _typed(path: Place, table: pa.Table, found: tuple[str, ...], wanted: Wanted) -> TableFile:
-    """A table whose columns are numbers, text and so on, not all text."""
-    kept, called = wanted.kept(path, found, len(found))
-    as_text = wanted.text(called) if wanted.text else set()
-    table = plain_types(
-        path, table.select(kept), ids=wanted.ids, numbers=wanted.numbers, as_text=as_text
-    )
-    return TableFile(path, table, called, unused=_unused(found, kept), order=tuple(kept))
+    kept = wanted.kept(place, found.header, found.table.num_columns)
+    table = with_numbers(found.table, wanted.numeric(found.header, kept))
+    file = TableFile(place, table, found.header, lines=found.lines, told=found.notices)
+    return _finished(file, kept)
 
 
 def _read_text(path: Path, wanted: Wanted, encoding: str | None = None) -> TableFile:
     with opened(path, encoding) as stream:
         dialect = sniff(path, stream, wanted)
-    kept, called = wanted.kept(path, dialect.header, dialect.columns)
-    every = set(range(dialect.columns))
-    numeric = wanted.numeric(kept, called)
+    kept = wanted.kept(path, dialect.header, dialect.columns)
+    every, numeric = set(range(dialect.columns)), wanted.numeric(dialect.header, kept)
     try:
         table = _parse(path, dialect, every - numeric)
     except pa.ArrowInvalid:  # text among the numbers, or a fault in the file
@@ -254,7 +262,7 @@ def _read_text(path: Path, wanted: Wanted, encoding: str | None = None) -> Table
         except pa.ArrowException as error:
             raise _fault(path, dialect, error) from None
         table = with_numbers(table, numeric)
-    return finished(path, table, kept, dialect.header, dialect=dialect)
+    return _finished(TableFile(path, table, dialect.header, dialect), kept)
 
 
 def with_numbers(table: pa.Table, columns: Iterable[int]) -> pa.Table:
@@ -266,29 +274,13 @@ def with_numbers(table: pa.Table, columns: Iterable[int]) -> pa.Table:
     return pa.table(cells, names=table.column_names)
 
 
-def finished(
-    path: Place,
-    table: pa.Table,
-    kept: Sequence[int],
-    header: tuple[str, ...] | None,
-    *,
-    dialect: Dialect | None = None,
-    lines: Sequence[int] | None = None,
-    told: tuple[str, ...] = (),
-) -> TableFile:
+def _finished(file: TableFile, kept: Sequence[int]) -> TableFile:
     """The kept columns without the blank rows at the end."""
-    blank = _blank_rows_at_the_end(table)
-    table = table.select(kept).slice(0, table.num_rows - blank)
-    called = header and tuple(header[i] for i in kept)
-    unused = _unused(header, kept)
-    file = TableFile(path, table, called, dialect, lines, unused, blank, tuple(kept), told)
+    blank = _blank_rows_at_the_end(file.table)
+    filled = file.table.slice(0, file.table.num_rows - blank)
+    file = replace(file, table=filled, blank_rows=blank).picked(kept)
     _check_cells(file)
     return file
-
-
-def _unused(header: tuple[str, ...] | None, kept: Sequence[int]) -> tuple[str, ...]:
-    used = set(kept)
-    return tuple(name for i, name in enumerate(header or ()) if i not in used)
 
 
 def _blank_rows_at_the_end(table: pa.Table) -> int:
