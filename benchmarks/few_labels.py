@@ -83,7 +83,7 @@ def measure(seed: int) -> dict[str, Any]:
     for count in LABELS:
         ways: dict[str, list[float]] = {way: [] for way in PUBLISHED}
         for train in (drawn(labels, count, rng) for _ in range(DRAWS)):
-            one = fit_powers(path_frequencies(path_counts(A, labels, train, CLASSES, 1))).matrix
+            one = fit_powers(path_frequencies(path_counts(A, labels, train, CLASSES, 1)))
             matrices = one, estimate_from_few(A, labels, train), H
             for way, H_hat in zip(PUBLISHED, matrices, strict=True):
                 ways[way].append(accuracy(A, labels, train, H_hat))

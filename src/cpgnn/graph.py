@@ -25,7 +25,6 @@ from cpgnn.engine.arrays import (
     as_weights,
     count_nodes,
     normalized,
-    repeated_rows,
 )
 from cpgnn.engine.frames import by_node, pandas_parts, similar_ids
 from cpgnn.engine.mixed import Mixed
@@ -35,7 +34,6 @@ from cpgnn.relations.edge_types import (
     Directed,
     EdgeType,
     check_types,
-    relations_of,
     scipy_parts,
     typed_adjacency,
 )
@@ -149,6 +147,11 @@ class Graph:
         return len(self.class_names)
 
     @property
+    def types(self) -> tuple[EdgeType, ...]:
+        """`edge_types`; a graph without has one type, which is A."""
+        return self.edge_types or (EdgeType(UNNAMED, self.adjacency, directed=False),)
+
+    @property
     def has_types(self) -> bool:
         """Whether its edges have names."""
         return any(kind.name != UNNAMED for kind in self.edge_types)
@@ -159,7 +162,8 @@ class Graph:
 
         A graph without types has one, `edges`.
         """
-        return self.once(("relations",), lambda: relations_of(self.adjacency, self.edge_types))
+        made = (relation for kind in self.types for relation in kind.relations())
+        return self.once(("relations",), lambda: tuple(made))
 
     @cached_property
     def predicted(self) -> np.ndarray:
@@ -379,9 +383,8 @@ class Graph:
     def from_pyg(cls, data: Data | HeteroData, *, directed: Directed = False) -> Graph:
         """A graph from PyG: `Data` (edge_index, x, y: -1 unknown, edge_weight) or `HeteroData`."""
         if hasattr(data, "node_types"):
-            return interchange.from_hetero(cls.from_edges, data, directed)
-        graph, repeated, weighted = interchange.from_data(cls.from_scipy, data, directed)
-        return graph.noting(repeated_rows(repeated, weighted=weighted)) if repeated else graph
+            return interchange.from_hetero(cls, data, directed)
+        return interchange.from_data(cls, data, directed)
 
     def to_pyg(self) -> Data | HeteroData:
         """A PyG `Data` with both directions of every undirected edge; `HeteroData` where there are

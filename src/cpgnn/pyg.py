@@ -124,12 +124,15 @@ class CPGNN(nn.Module):
         n = x.shape[0]
         with evaluating(self):
             R = self.prior(x, edge_index, edge_weight)
-        B_p = torch.softmax(R, dim=1).double().cpu().numpy()
+        B_p = torch.softmax(R, dim=1).double().numpy(force=True)
         (source, target), weight = edge_weights(edge_index, edge_weight, self.H_bar, "none")
-        entries = (weight.double().cpu().numpy(), (target.cpu().numpy(), source.cpu().numpy()))
+        entries = (
+            weight.double().numpy(force=True),
+            (target.numpy(force=True), source.numpy(force=True)),
+        )
         A = sp.csr_array(entries, shape=(n, n))
-        train = np.flatnonzero(train_mask.cpu().numpy())
-        labels = y.cpu().numpy().ravel()
+        train = np.flatnonzero(train_mask.numpy(force=True))
+        labels = y.numpy(force=True).ravel()
         H_hat = estimate_compatibility(A[train], enhanced_belief(B_p, labels, train), labels[train])
         self.H_bar.copy_(torch.from_numpy(initial_H_bar(H_hat)))
         return torch.from_numpy(H_hat)

@@ -144,7 +144,7 @@ def _observer(record: Training, model: CPGNN, observe: Observer | None) -> Obser
     def seen(epoch: Epoch) -> None:
         record.epochs.append(epoch)
         if epoch.phase == 2 and epoch.epoch % H_BAR_EVERY == 0:
-            record.H_bars[epoch.epoch] = model.H_bar.detach().cpu().numpy().copy()
+            record.H_bars[epoch.epoch] = model.H_bar.numpy(force=True).copy()
         if observe is not None:
             observe(epoch)
 
@@ -156,7 +156,7 @@ def _overflow(model: CPGNN, target: Target, epoch: Epoch) -> BeliefOverflowError
     # D^-1A is similar to D^-½AD^-½, which is symmetric: the same radius.
     A = target.view.graph.matrix("none" if model.normalization == "none" else "sym")
     rho_A = spectral_radius(A)
-    rho_H = float(np.abs(np.linalg.eigvals(model.H_bar.detach().double().cpu().numpy())).max())
+    rho_H = float(np.abs(np.linalg.eigvals(model.H_bar.double().numpy(force=True))).max())
     growth = f"ρ(A)·ρ(H̄) = {rho_A:.3g} · {rho_H:.3g} = {rho_A * rho_H:.3g}"
     return BeliefOverflowError(
         Message(

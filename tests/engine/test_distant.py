@@ -85,9 +85,7 @@ def symmetric_doubly_stochastic(c: int, seed: int) -> np.ndarray:
 def test_h_is_found_from_its_own_powers(c, seed):
     H = symmetric_doubly_stochastic(c, seed)
     P = np.stack([np.linalg.matrix_power(H, step) for step in range(1, 6)])
-    found = fit_powers(P)
-    np.testing.assert_allclose(found.matrix, H, atol=2e-3)
-    assert found.energy < 1e-4
+    np.testing.assert_allclose(fit_powers(P), H, atol=2e-3)
 
 
 def test_the_scale_of_the_classes_does_not_matter():

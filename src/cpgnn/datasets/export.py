@@ -12,7 +12,6 @@ from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder, write_table
 from cpgnn.io.files import StrPath
 from cpgnn.io.graph_npz import features_out
-from cpgnn.relations.edge_types import all_types
 
 
 def write_tables(
@@ -40,7 +39,7 @@ def write_tables(
 
 
 def _edges(graph: Graph) -> pd.DataFrame:
-    types = all_types(graph.adjacency, graph.edge_types)
+    types = graph.types
     parts = [kind.each_once() for kind in types]
     loops = graph.self_loops
     ends = [np.concatenate([*(part.coords[i] for part in parts), loops]) for i in (0, 1)]

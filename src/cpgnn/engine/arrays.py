@@ -232,7 +232,7 @@ def pyg_features(X: Any) -> Any:
         csr = X.to_sparse_csr().cpu()
         parts = (csr.values(), csr.col_indices(), csr.crow_indices())
         return sp.csr_array(tuple(part.numpy() for part in parts), shape=tuple(csr.shape))
-    return X.cpu().numpy()
+    return X.numpy(force=True)
 
 
 def as_array(names: Sequence[Hashable]) -> np.ndarray:

@@ -16,7 +16,6 @@ its public code runs the restarted estimate with 100: with nine labels that is w
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -83,15 +82,6 @@ def path_frequencies(M: np.ndarray) -> np.ndarray:
         )
 
 
-class Powers(NamedTuple):
-    """What `fit_powers` returns."""
-
-    matrix: np.ndarray
-    """H, symmetric and doubly stochastic [c, c]."""
-    energy: float
-    """E(H) but for a constant and a factor."""
-
-
 def centred_basis(c: int) -> np.ndarray:
     """Q [c, c - 1]: orthonormal columns that each sum to 0.
 
@@ -127,7 +117,7 @@ def power_energy(
 
 def fit_powers(
     P: np.ndarray, *, restarts: int = RESTARTS, weight: float = WEIGHT, seed: int = 0
-) -> Powers:
+) -> np.ndarray:
     """argmin_H E(H) over symmetric doubly stochastic H, from P̂^(ℓ) [lengths, c, c].
 
     E has many minima. The descents start at the real ℓ-th roots of R_ℓ (odd powers have one, even
@@ -144,19 +134,14 @@ def fit_powers(
         return value, gradient.ravel()
 
     for start in _starts(R, restarts, rng):
-        found = minimize(
-            energy,
-            start.ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": 200},
-        )
+        how = {"method": "L-BFGS-B", "options": {"maxiter": 200}}
+        found = minimize(energy, start.ravel(), jac=True, **how)
         if best is None or found.fun < best[0]:
             best = float(found.fun), _symmetric(found.x, c - 1)
     assert best is not None
     H_bar = Q @ best[1] @ Q.T
     H_bar /= max(1.0, -c * float(H_bar.min(initial=0.0)))  # what the penalty left below 0
-    return Powers((H_bar + H_bar.T) / 2 + 1 / c, best[0])
+    return (H_bar + H_bar.T) / 2 + 1 / c
 
 
 def _symmetric(s: np.ndarray, size: int) -> np.ndarray:
@@ -194,7 +179,7 @@ def estimate_from_few(
     A class without labels, or without paths to others, gets 1/c.
     """
     c = int(labels[train].max()) + 1 if num_classes is None else num_classes
-    return fit_powers(path_frequencies(path_counts(A, labels, train, c)), seed=seed).matrix
+    return fit_powers(path_frequencies(path_counts(A, labels, train, c)), seed=seed)
 
 
 def spread_labels(

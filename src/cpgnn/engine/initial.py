@@ -62,7 +62,7 @@ def estimated_compatibility(
     field = model.view(graph).of(split.train).wider
     nodes = np.arange(graph.num_nodes) if field.nodes is None else field.nodes
     logits = evaluated(model, model.prior_logits, field)
-    B_p = torch.softmax(logits, dim=1).double().cpu().numpy()
+    B_p = torch.softmax(logits, dim=1).double().numpy(force=True)
     y = np.zeros(len(nodes), dtype=np.int64)
     inside = np.searchsorted(nodes, split.train)
     y[inside] = graph.labels[split.train]

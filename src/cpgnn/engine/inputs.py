@@ -41,7 +41,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 def logits_of(model: nn.Module, graph: Graph) -> np.ndarray:
     """What the model says about all nodes, [n, c]."""
     with evaluating(model):
-        return np.asarray(model(graph).cpu().numpy())
+        return np.asarray(model(graph).numpy(force=True))
 
 
 def check_device(device: str | torch.device) -> None:

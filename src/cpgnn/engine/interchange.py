@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.engine.arrays import is_symmetric, pyg_features
+from cpgnn.engine.arrays import is_symmetric, pyg_features, repeated_rows
 from cpgnn.errors import must_be, wrong_value
-from cpgnn.relations.edge_types import Directed, all_types
+from cpgnn.relations.edge_types import Directed
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -97,7 +97,7 @@ def to_networkx(graph: Graph) -> nx.Graph:
     """
     import networkx as nx
 
-    types = all_types(graph.adjacency, graph.edge_types)
+    types = graph.types
     directed = any(kind.directed for kind in types)
     several = graph.has_types
     if several:
@@ -123,27 +123,28 @@ def to_networkx(graph: Graph) -> nx.Graph:
 # -- PyG -----------------------------------------------------------------------------------------
 
 
-def from_data(make: Any, data: Data, directed: Directed) -> tuple[Graph, int, bool]:
-    """The graph that `make` (`Graph.from_scipy`) makes, how many edges were repeated, weights."""
-    ends = data.edge_index.cpu().numpy()
+def from_data(cls: type[Graph], data: Data, directed: Directed) -> Graph:
+    """See `Graph.from_pyg`; a notice counts repeated edges."""
+    ends = data.edge_index.numpy(force=True)
     weight = getattr(data, "edge_weight", None)
-    values = np.ones(ends.shape[1]) if weight is None else weight.cpu().numpy().ravel()
+    values = np.ones(ends.shape[1]) if weight is None else weight.numpy(force=True).ravel()
     n = int(data.num_nodes)
     A = sp.coo_array((values, (ends[0], ends[1])), shape=(n, n))
     A.sum_duplicates()
     repeated = ends.shape[1] - A.nnz
     if weight is None:
         A.data[:] = 1
-    graph = make(
+    graph = cls.from_scipy(
         A,
         directed=directed,
         features=None if data.x is None else pyg_features(data.x),
-        labels=None if data.y is None else data.y.cpu().numpy().ravel(),
+        labels=None if data.y is None else data.y.numpy(force=True).ravel(),
         node_ids=getattr(data, "node_ids", None),
         class_names=getattr(data, "class_names", None),
         self_loops=getattr(data, "self_loops", ()),
     )
-    return graph, repeated, weight is not None
+    told = repeated_rows(repeated, weighted=weight is not None)
+    return graph.noting(told) if repeated else graph
 
 
 def masks(data: Any) -> dict[str, np.ndarray]:
@@ -164,14 +165,14 @@ def masks(data: Any) -> dict[str, np.ndarray]:
                 hint = f"Choose one of the splits: data.{name} = data.{name}[:, 0]."
                 must = "have one entry for each node"
                 raise must_be(f"data.{name}", must, f"the shape {tuple(mask.shape)}", hint)
-            places.append(start + np.flatnonzero(mask.cpu().numpy()))
+            places.append(start + np.flatnonzero(mask.numpy(force=True)))
         if places:
             found[part] = np.concatenate(places)
     return found
 
 
-def from_hetero(make: Any, data: HeteroData, directed: Directed) -> Graph:
-    """The graph that `make` (`Graph.from_edges`) makes of all nodes, kind after kind.
+def from_hetero(cls: type[Graph], data: HeteroData, directed: Directed) -> Graph:
+    """The graph of all nodes, kind after kind.
 
     The relation in the middle of (source, relation, target) is the type; where two have the same
     one, all three are. Relations called `rev_…` are left out: they are another's, backwards.
@@ -184,9 +185,9 @@ def from_hetero(make: Any, data: HeteroData, directed: Directed) -> Graph:
     ends, types, weights = [], [], []
     weighted = any("edge_weight" in data[t] for t in triples)
     for triple in triples:
-        pair = data[triple].edge_index.cpu().numpy()
+        pair = data[triple].edge_index.numpy(force=True)
         given = data[triple].get("edge_weight")
-        values = np.ones(pair.shape[1]) if given is None else given.cpu().numpy().ravel()
+        values = np.ones(pair.shape[1]) if given is None else given.numpy(force=True).ravel()
         if triple[0] == triple[2]:
             size = (counts[kinds.index(triple[0])],) * 2
             if is_symmetric(sp.coo_array((values, tuple(pair)), shape=size)):
@@ -202,12 +203,12 @@ def from_hetero(make: Any, data: HeteroData, directed: Directed) -> Graph:
     for kind, number in zip(kinds, counts, strict=True):
         part = data[kind]
         if part.get("y") is not None:
-            labels[start[kind] : start[kind] + number] = part.y.cpu().numpy().ravel()
+            labels[start[kind] : start[kind] + number] = part.y.numpy(force=True).ravel()
         if part.get("x") is not None:
             blocks.append((start[kind], pyg_features(part.x)))
             described.append(kind)
         ids += list(part.get("node_ids", [(kind, i) for i in range(number)]))
-    graph = make(
+    graph = cls.from_edges(
         edges[0],
         edges[1],
         weights=np.concatenate(weights) if weighted else None,
@@ -219,8 +220,7 @@ def from_hetero(make: Any, data: HeteroData, directed: Directed) -> Graph:
         relation=types or None,
         directed=directed,
     )
-    made: Graph = graph.with_kinds(np.repeat(kinds, counts), described=described)
-    return made
+    return graph.with_kinds(np.repeat(kinds, counts), described=described)
 
 
 def stacked(blocks: list[tuple[int, Any]], n: int) -> Any:
@@ -245,7 +245,7 @@ def to_pyg(graph: Graph) -> Data | HeteroData:
     import torch
     from torch_geometric.data import Data
 
-    A = sp.coo_array(all_types(graph.adjacency, graph.edge_types)[0].matrix)
+    A = sp.coo_array(graph.types[0].matrix)
     data = Data(
         edge_index=torch.from_numpy(np.stack(A.coords).astype(np.int64)),
         y=torch.tensor(graph.labels),
@@ -298,7 +298,7 @@ def _to_hetero(graph: Graph) -> HeteroData:
             data[name].y = torch.from_numpy(graph.labels[nodes])
         if graph.features is not None and (graph.kinds is None or graph.kinds.described[code]):
             data[name].x = _tensor(graph.features[nodes][:, _columns_of(graph, code)])
-    for kind in all_types(graph.adjacency, graph.edge_types):
+    for kind in graph.types:
         M = sp.coo_array(kind.matrix)
         u, v = M.coords
         pairs = {*zip(codes[u].tolist(), codes[v].tolist(), strict=True)}

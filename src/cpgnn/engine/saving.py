@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
@@ -46,6 +46,7 @@ FORMATS = PAPER, BLEND = 2, 3
 """Raised when what is written changes: 2 added the temperature and the intervals, 3 blends."""
 MODEL_FILES = CONFIG, WEIGHTS = "model.json", "weights.safetensors"
 FREQUENCIES = ("edge_frequency", *(f"edge_frequency.{x}" for x in ("low", "high", "edges")))
+PLAIN = str | int | float | bool | np.generic
 Name = str | Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | bool
 
 
@@ -128,25 +129,21 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
             "one loaded without",
             "Try CPGNNClassifier.load(folder, graph), or copy the folder.",
         )
-    graph, kept, found = classifier.graph_, classifier.kept_, classifier.edge_frequency_interval_
+    graph, found = classifier.graph_, classifier.edge_frequency_interval_
     for name in graph.class_names:
-        if not isinstance(name, str | int | float | bool | np.generic):
+        if not isinstance(name, PLAIN):
             raise must_be("A class name", "be text or a number to be saved", type(name).__name__)
     config = {
         "format": PAPER if isinstance(model, CPGNN) else BLEND,
         "cpgnn_version": cpgnn.__version__,
-        "shape": {
-            "num_nodes": graph.num_nodes,
-            "num_features": graph.num_features,
-            "num_classes": graph.num_classes,
-        },
-        "architecture": classifier.architecture_ and asdict(classifier.architecture_),
+        "shape": {name: getattr(graph, name) for name in ShapeRecord.model_fields},
+        "architecture": classifier.architecture_,
         "num_layers": classifier.num_layers_,
-        "settings": asdict(classifier.settings_),
+        "settings": classifier.settings_,
         "parameters": {
-            k: v
-            for k, v in classifier.get_params(deep=False).items()
-            if v is None or isinstance(v, str | int | float | bool | np.generic)
+            name: value
+            for name, value in classifier.get_params(deep=False).items()
+            if value is None or isinstance(value, PLAIN)
         },
         "class_names": graph.class_names,
         "feature_names": classifier.feature_names_in_,
@@ -156,21 +153,14 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "temperature": classifier.temperature_,
         "self_trained": classifier.self_trained_,
         "evidence": classifier.evidence_,
-        "edge_frequency": {
-            "confidence": found.confidence,
-            "method": found.method,
-            "optimistic": found.optimistic,
-        },
+        "edge_frequency": {name: getattr(found, name) for name in FrequencyRecord.model_fields},
         "initial_from": classifier.initial_from_,
-        "kept": None if kept is None else asdict(kept),
+        "kept": classifier.kept_,
     }
     arrays = {
         "compatibility": classifier.compatibility_,
         "initial_compatibility": classifier.initial_compatibility_,
-        "edge_frequency": found.share,
-        "edge_frequency.low": found.low,
-        "edge_frequency.high": found.high,
-        "edge_frequency.edges": found.edges,
+        **dict(zip(FREQUENCIES, (found.share, found.low, found.high, found.edges), strict=True)),
         "calibration": classifier.calibration_,
         "class_shares": classifier.class_shares_,
         "scaler.mean": classifier.scaler_.mean,
@@ -224,12 +214,11 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         arrays.get("scaler.std"),
     )
     classifier.compatibility_ = arrays["compatibility"]
-    classifier.initial_compatibility_ = arrays.get("initial_compatibility")
-    classifier.initial_from_ = record.initial_from
-    classifier.edge_frequency_ = arrays["edge_frequency"]
+    initial = arrays.get("initial_compatibility")
+    classifier.initial_compatibility_, classifier.initial_from_ = initial, record.initial_from
     share, low, high, edges = (arrays[name] for name in FREQUENCIES)
-    initial, rest = classifier.initial_compatibility_, dict(record.edge_frequency)
-    classifier.edge_frequency_interval_ = EdgeFrequency(share, low, high, edges, initial, **rest)
+    made = EdgeFrequency(share, low, high, edges, initial, **dict(record.edge_frequency))
+    classifier.edge_frequency_interval_, classifier.edge_frequency_ = made, made.share
     classifier.temperature_, classifier.calibration_ = record.temperature, arrays["calibration"]
     if "honest.nodes" in arrays:  # earlier models kept none
         classifier.honest_ = Honest(arrays["honest.nodes"], arrays["honest.logits"])
@@ -243,13 +232,13 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
     classifier.classes_ = as_array(record.class_names)
     if graph is not None:
         classifier.graph_ = _own_graph(folder, record, graph)
-        if record.blend and not graph.node_ids.astype(str).equals(classifier.node_ids_.astype(str)):
+    if graph is not None and record.blend:
+        if not graph.node_ids.astype(str).equals(classifier.node_ids_.astype(str)):
             raise damaged(folder / WEIGHTS, "'blend.node_ids' are not those of the graph")
-        if record.blend:
-            train, known = classifier.split_.train, classifier.graph_.labels
-            ours, theirs = arrays["blend.labels"][train], known[train]
-            if ((ours != theirs) & (theirs >= 0)).any():
-                raise damaged(folder / WEIGHTS, "'blend.labels' are not those of the graph")
+        train = classifier.split_.train
+        ours, theirs = arrays["blend.labels"][train], classifier.graph_.labels[train]
+        if ((ours != theirs) & (theirs >= 0)).any():
+            raise damaged(folder / WEIGHTS, "'blend.labels' are not those of the graph")
     return classifier
 
 

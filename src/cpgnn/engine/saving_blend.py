@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -116,7 +115,7 @@ def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str,
         arrays["node_ids"] = np.frombuffer(text.encode(), dtype=np.uint8)
     record = {
         "priors": priors,
-        "hears": [{"relation": one.relation, "gamma": one.gamma} for one in blend.hears],
+        "hears": blend.hears,
         "rounds": len(blend.stages),
         "norm": basis.norm,
         "coordinate_norm": basis.coordinate_norm,
@@ -125,7 +124,7 @@ def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str,
         "places": 0 if basis.places is None else basis.places.shape[1],
         "table": 0 if basis.table is None else len(basis.table),
         "named": named,
-        "edge_weights": asdict(blend.edge_weights),
+        "edge_weights": blend.edge_weights,
     }
     return record, {f"blend.{name}": array for name, array in arrays.items()}
 

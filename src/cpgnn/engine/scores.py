@@ -38,8 +38,8 @@ def average_precision(logits: Tensor, labels: Tensor, positive: int | None = Non
     """
     from sklearn.metrics import average_precision_score
 
-    P = torch.softmax(logits, dim=1).cpu().numpy()
-    y = labels.cpu().numpy()
+    P = torch.softmax(logits, dim=1).numpy(force=True)
+    y = labels.numpy(force=True)
     if positive is None and P.shape[1] == 2:
         positive = 1
     classes = range(P.shape[1]) if positive is None else [positive]

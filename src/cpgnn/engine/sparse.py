@@ -86,8 +86,8 @@ class SparseOperator:
     def _transposed_order(self) -> Tensor:
         """Where each stored value of the transpose stands among those of the matrix."""
         cols, trained = self.transpose.shape
-        starts = self.forward.crow_indices().cpu().numpy()[: trained + 1]
-        places = self.forward.col_indices().cpu().numpy()[: starts[-1]]
+        starts = self.forward.crow_indices().numpy(force=True)[: trained + 1]
+        places = self.forward.col_indices().numpy(force=True)[: starts[-1]]
         order = sp.csr_array((np.arange(starts[-1]), places, starts), shape=(trained, cols))
         return torch.from_numpy(order.T.tocsr().data).to(self.forward.device)
 

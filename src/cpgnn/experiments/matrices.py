@@ -24,7 +24,7 @@ def matrix_record(record: Training, model: CPGNN, graph: Graph) -> dict[str, Any
     """
     true, initial = compatibility_matrix(graph), record.initial_compatibility
     assert initial is not None
-    kept = model.H_bar.detach().cpu().numpy()
+    kept = model.H_bar.numpy(force=True)
     last = record.H_bars[max(record.H_bars)] if record.H_bars else kept
     learned = recover_compatibility(kept if record.phase == 2 else last)
     start = round(compatibility_error(initial, true), 6)

@@ -73,12 +73,12 @@ def cheby_terms(prior: ChebyPrior, graph: Graph, v: int) -> np.ndarray:
         slopes = [torch.autograd.grad(r, Z, retain_graph=True)[0].double() for r in R]
     X: Any = graph.features
     X = sp.eye_array(graph.num_nodes, format="csr") if X is None else sp.csr_array(X)
-    X, W = X[nodes].astype(np.float64), prior.W_1.detach().double().cpu().numpy()
+    X, W = X[nodes].astype(np.float64), prior.W_1.double().numpy(force=True)
     own = nodes == v
     made = np.zeros((2, X.shape[1], len(R)))
     for k, slope in enumerate(slopes):
         for side, rows in enumerate((own, ~own)):
-            Y = X[rows].T @ slope.cpu().numpy()[rows]
+            Y = X[rows].T @ slope.numpy(force=True)[rows]
             made[side, :, k] = (Y * W).sum(axis=1)
     return made
 

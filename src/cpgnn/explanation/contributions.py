@@ -244,11 +244,11 @@ def _walks(network: CPGNN, graph: Graph, where: np.ndarray) -> Walks:
     with evaluating(network):
         R = network.prior_logits(network.view(graph))
     if network.num_layers == 0:
-        own = R.double().cpu().numpy()[where]
+        own = R.double().numpy(force=True)[where]
         pointer, nobody = np.zeros(len(own) + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
         return Walks(pointer, nobody, own, np.zeros_like(own), own[:0], own[:0])
-    B_0 = (prior_belief(R) - 1 / network.num_classes).double().cpu().numpy()
-    H_bar = network.H_bar.detach().double().cpu().numpy()
+    B_0 = (prior_belief(R) - 1 / network.num_classes).double().numpy(force=True)
+    H_bar = network.H_bar.double().numpy(force=True)
     M = graph.matrix(network.normalization)
     walks = split_walks(M, B_0, H_bar, network.num_layers, where)
     return replace(walks, own=walks.own + 1 / network.num_classes)

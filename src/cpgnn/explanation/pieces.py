@@ -223,13 +223,13 @@ def _rows(prior: MLPPrior | LinkPrior, graph: Graph, v: int, names: list[str]) -
         if graph.features is not None:
             at, values = row_of(graph.features, v)
             source, named = OWN, [names[j] for j in at]
-        blocks.append((source, named, values, prior.W_1.detach().double().cpu().numpy()[at]))
+        blocks.append((source, named, values, prior.W_1.double().numpy(force=True)[at]))
     if isinstance(prior, LinkPrior):
         at, values = row_of(graph.adjacency, v)
         named = [str(graph.node_ids[j]) for j in at]
-        blocks.append((NEIGHBOURS, named, values, prior.W_A.detach().double().cpu().numpy()[at]))
+        blocks.append((NEIGHBOURS, named, values, prior.W_A.double().numpy(force=True)[at]))
     W = np.concatenate([block[3] for block in blocks])
-    W_2 = prior.W_2.detach().double().cpu().numpy()
+    W_2 = prior.W_2.double().numpy(force=True)
     network = Network(W, np.zeros(W.shape[1]), W_2, np.zeros(W_2.shape[1]))
     values = np.concatenate([block[2] for block in blocks])
     slopes, _ = network_slopes(network, values)

@@ -40,7 +40,7 @@ from cpgnn.graph import Graph
 from cpgnn.io.atomic import atomic_write
 from cpgnn.io.files import StrPath, about, wrong
 from cpgnn.io.npz import Arrays, read_npz_arrays
-from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, all_types
+from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED
 from cpgnn.relations.kinds import Kinds
 
 MOST_UNNAMED = 1_000_000
@@ -51,7 +51,7 @@ MOST_UNNAMED = 1_000_000
 
 def write_graph(path: StrPath, graph: Graph) -> None:
     """Write a graph, uncompressed and atomically; its notices are not kept."""
-    types = all_types(graph.adjacency, graph.edge_types)
+    types = graph.types
     edges = [kind.each_once() for kind in types]
     ends = [np.concatenate([part.coords[i] for part in edges]) for i in (0, 1)]
     arrays: Arrays = {

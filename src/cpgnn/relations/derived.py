@@ -31,7 +31,7 @@ def heard_relations(graph: Graph) -> dict[str, Relation]:
     if graph.edge_types:
         found.append(edges(graph.adjacency))
     if graph.kinds is not None and not graph.predicted.all():
-        found += [shared(kind, graph.predicted) for kind in _types(graph)]
+        found += [shared(kind, graph.predicted) for kind in graph.types]
     else:
         found.append(two_hops(graph.adjacency))
     return {relation.name: relation for relation in found if relation is not None}
@@ -45,7 +45,7 @@ def near(graph: Graph) -> sp.csr_array:
     """
     if graph.kinds is None or graph.predicted.all():
         return graph.adjacency
-    found = [shared(kind, graph.predicted) for kind in _types(graph)]
+    found = [shared(kind, graph.predicted) for kind in graph.types]
     if all(relation is None for relation in found):
         return graph.adjacency
     inside = sp.diags_array(graph.predicted.astype(np.float32))
@@ -106,10 +106,6 @@ def with_columns_of_others(graph: Graph) -> Graph:
     gaps[rows, foreign] = below == 0
     mixed = replace(graph.mixed, gaps=sp.csr_array(gaps, dtype=bool))
     return replace(graph, features=X, mixed=mixed)
-
-
-def _types(graph: Graph) -> tuple[EdgeType, ...]:
-    return graph.edge_types or (EdgeType(EDGES, graph.adjacency, directed=False),)
 
 
 def relation_sets(graph: Graph, relations: dict[str, Relation]) -> list[tuple[str, ...]]:

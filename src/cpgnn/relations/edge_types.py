@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.arrays import coded, is_symmetric, simple_adjacency
 from cpgnn.errors import must_be, wrong_value
-from cpgnn.relations.relation import Relation, edges
+from cpgnn.relations.relation import Relation
 
 UNNAMED = "edges"
 """The name of the only type where nobody gave it one."""
@@ -50,18 +50,6 @@ class EdgeType:
         back = sp.csr_array(self.matrix.T)
         back.sort_indices()
         return [Relation(named.format("out"), self.matrix), Relation(named.format("in"), back)]
-
-
-def all_types(adjacency: sp.csr_array, types: tuple[EdgeType, ...]) -> tuple[EdgeType, ...]:
-    """The types of a graph; one without types has one, which is A."""
-    return types or (EdgeType(UNNAMED, adjacency, directed=False),)
-
-
-def relations_of(adjacency: sp.csr_array, types: tuple[EdgeType, ...]) -> tuple[Relation, ...]:
-    """The relations of a graph; without types, A is the only one."""
-    if not types:
-        return (edges(adjacency),)
-    return tuple(relation for kind in types for relation in kind.relations())
 
 
 def typed_adjacency(

@@ -19,7 +19,7 @@ from cpgnn.engine.text import count, shorten
 from cpgnn.errors import GraphNotice, advise, must_be
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
-from cpgnn.relations.edge_types import UNNAMED, all_types
+from cpgnn.relations.edge_types import UNNAMED
 from cpgnn.relations.kinds import Kinds
 from cpgnn.run.run import Run
 
@@ -117,7 +117,7 @@ def _edges(
     fitted: Graph, later: Graph, named: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool | list[str]]:
     """The edges of both [2, m]; weights, types and directions as the fitted graph has them."""
-    first, second = (all_types(graph.adjacency, graph.edge_types) for graph in (fitted, later))
+    first, second = fitted.types, later.types
     one_way = {kind.name: kind.directed for kind in first}
     if not fitted.has_types:
         second = tuple(replace(kind, name=UNNAMED) for kind in second)
@@ -189,9 +189,9 @@ def _by_columns(
 
 def _by_edges(codes: np.ndarray, fitted: Graph, later: Graph, named: np.ndarray, k: int) -> None:
     """A new node is of the only one of k kinds that has such edges, to such neighbours."""
-    types = {kind.name: kind for kind in all_types(fitted.adjacency, fitted.edge_types)}
+    types = {kind.name: kind for kind in fitted.types}
     edges = []
-    for kind in all_types(later.adjacency, later.edge_types):
+    for kind in later.types:
         before = types.get(kind.name, next(iter(types.values())) if len(types) == 1 else None)
         if before is None:
             continue

@@ -68,7 +68,7 @@ class Fitted:
         if self.record.num_layers == 0 and estimate is not None:
             return estimate
         if isinstance(self.model, CPGNN):
-            H_bar = self.model.H_bar.detach().double().cpu().numpy()
+            H_bar = self.model.H_bar.double().numpy(force=True)
         else:
             assert self.said is not None
             H_bar = self.said.H_bar()

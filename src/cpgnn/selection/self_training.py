@@ -73,7 +73,7 @@ def self_trained(
     """
     labelled = np.concatenate([split.train, split.val])
     with torch.no_grad():
-        P = torch.softmax(model(graph), dim=1).cpu().numpy()
+        P = torch.softmax(model(graph), dim=1).numpy(force=True)
     taken = surest(P, np.setdiff1d(np.arange(graph.num_nodes), labelled))
     if len(taken) == 0:
         return model, record, 0
