@@ -26,6 +26,11 @@ def sizes(split: Split, labels: np.ndarray, c: int) -> tuple[int, int, int]:
     return tuple(int((labels[part] == c).sum()) for part in (split.train, split.val, split.test))
 
 
+def test_training_nodes_alone_are_a_split():
+    split = Split(np.array([2, 0]))
+    assert (split.train.tolist(), split.val.tolist(), split.test.tolist()) == ([2, 0], [], [])
+
+
 @given(LABELS.filter(lambda y: (y >= 0).any()), SHARES, SHARES, st.integers(0, 5))
 def test_stratified_splits(labels, validation, test, seed):
     split = stratified_split(labels, validation=validation, test=test, seed=seed)

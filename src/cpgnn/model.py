@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -121,14 +123,10 @@ class Architecture:
     def build(self, sizes: Sizes, *, seed: int = 0, device: str | torch.device = "cpu") -> CPGNN:
         """A new model with weights from `seed`."""
         check_device(device)
-        prior: nn.Module
+        make: Callable[..., nn.Module] = MLPPrior if self.prior == "mlp" else LinkPrior
         if self.prior == "cheby":
-            prior = ChebyPrior(
-                sizes, hidden=self.hidden, order=self.order, dropout=self.dropout, seed=seed
-            )
-        else:
-            make = MLPPrior if self.prior == "mlp" else LinkPrior
-            prior = make(sizes, hidden=self.hidden, dropout=self.dropout, seed=seed)
+            make = partial(ChebyPrior, order=self.order)
+        prior = make(sizes, hidden=self.hidden, dropout=self.dropout, seed=seed)
         return CPGNN(prior, self.num_layers, normalization=self.normalization).to(device)
 
     def weight_shapes(self, sizes: Sizes) -> dict[str, tuple[int, ...]]:

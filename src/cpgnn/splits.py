@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from cpgnn.engine.arrays import as_positions
 from cpgnn.errors import check_share, must_be
 
 PARTS = ("train", "val", "test")
+NOBODY = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +19,8 @@ class Split:
     """Positions of the nodes that train the weights, choose the epoch, and are looked at last."""
 
     train: np.ndarray
-    val: np.ndarray
-    test: np.ndarray
+    val: np.ndarray = field(default_factory=lambda: NOBODY)
+    test: np.ndarray = field(default_factory=lambda: NOBODY)
 
     def __post_init__(self) -> None:
         for name in PARTS:
@@ -52,9 +53,8 @@ def stratified_split(
     """
     check_share("validation", validation)
     check_share("test", test)
-    rng = np.random.default_rng(seed)
-    parts: tuple[list[np.ndarray], ...] = ([], [], [])
-    for nodes in _shuffled_classes(labels, rng):
+    parts = []
+    for nodes in _shuffled_classes(labels, seed):
         n = len(nodes)
         num_test = min(int(n * test + 0.5), max(n - 2, 0))
         rest = n - num_test
@@ -62,8 +62,8 @@ def stratified_split(
         if validation > 0 and rest >= 2:
             num_val = max(num_val, 1)
         num_val = min(num_val, rest - 1)
-        _deal(parts, nodes, rest - num_val, num_val)
-    return _gathered(parts)
+        parts.append(np.split(nodes, [rest - num_val, rest]))
+    return _joined(parts)
 
 
 def per_class_split(
@@ -74,13 +74,12 @@ def per_class_split(
     check_share("test", test)
     if train + test > 1 + 1e-9:
         raise must_be("'train' and 'test'", "add up to at most 1", f"{train} + {test}")
-    rng = np.random.default_rng(seed)
-    parts: tuple[list[np.ndarray], ...] = ([], [], [])
-    for nodes in _shuffled_classes(labels, rng):
+    parts = []
+    for nodes in _shuffled_classes(labels, seed):
         num_train = int(np.floor(train * len(nodes) + 1e-9))
         num_test = int(np.floor(test * len(nodes) + 1e-9))
-        _deal(parts, nodes, num_train, len(nodes) - num_train - num_test)
-    return _gathered(parts)
+        parts.append(np.split(nodes, [num_train, len(nodes) - num_test]))
+    return _joined(parts)
 
 
 def exchanged(split: Split, labels: np.ndarray) -> Split:
@@ -89,29 +88,24 @@ def exchanged(split: Split, labels: np.ndarray) -> Split:
     Every class keeps its numbers; a validation node stays one only where its class has too few
     training nodes to replace it.
     """
-    parts: tuple[list[np.ndarray], ...] = ([], [], [split.test])
+    parts = [[NOBODY, NOBODY, split.test]]
     for c in np.unique(labels[np.concatenate([split.train, split.val])]):
         train, val = (part[labels[part] == c] for part in (split.train, split.val))
         nodes = np.concatenate([train, val])
-        parts[1].append(nodes[: len(val)])
-        parts[0].append(nodes[len(val) :])
-    return _gathered(parts)
+        parts.append([nodes[len(val) :], nodes[: len(val)], NOBODY])
+    return _joined(parts)
 
 
-def _shuffled_classes(labels: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+def _shuffled_classes(labels: np.ndarray, seed: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
     classes = np.unique(labels[labels >= 0])
     return [rng.permutation(np.flatnonzero(labels == c)) for c in classes]
 
 
-def _deal(parts: tuple[list[np.ndarray], ...], nodes: np.ndarray, train: int, val: int) -> None:
-    parts[0].append(nodes[:train])
-    parts[1].append(nodes[train : train + val])
-    parts[2].append(nodes[train + val :])
-
-
-def _gathered(parts: tuple[list[np.ndarray], ...]) -> Split:
-    empty = [np.empty(0, dtype=np.int64)]
-    return Split(*(np.sort(np.concatenate(part or empty)) for part in parts))
+def _joined(parts: list[list[np.ndarray]]) -> Split:
+    """Training, validation and test nodes of every class, [classes][3], as one split."""
+    every = zip([NOBODY] * 3, *parts, strict=True)
+    return Split(*(np.sort(np.concatenate(part)) for part in every))
 
 
 def check_classes(labels: np.ndarray, names: Sequence[Hashable], split: Split) -> None:

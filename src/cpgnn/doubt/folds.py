@@ -8,10 +8,9 @@ from sklearn.base import clone
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.errors import must_be
-from cpgnn.splits import Split
+from cpgnn.splits import NOBODY, Split
 
 FOLDS = 5
-NO_NODES = np.empty(0, dtype=np.int64)
 
 
 def as_chosen(fitted: CPGNNClassifier) -> CPGNNClassifier:
@@ -57,17 +56,14 @@ def out_of_fold(
         unseen = np.union1d(kept[0], np.union1d(fitted.split_.val, fitted.split_.test))
         labelled = np.intersect1d(labelled, unseen)
         return labelled, P[labelled]
-    worlds = Worlds.of(
-        graph.labels, graph.num_classes, labelled, NO_NODES, num_folds=folds, seed=seed
-    )
+    c = graph.num_classes
+    worlds = Worlds.of(graph.labels, c, labelled, NOBODY, num_folds=folds, seed=seed)
     for f in range(folds):
         train, hidden = worlds.fits(f), labelled[worlds.fold == f]
         if len(np.unique(graph.labels[train])) < 2 or not len(hidden):
-            P[hidden] = 1 / graph.num_classes  # nothing was left to learn from
+            P[hidden] = 1 / c  # nothing was left to learn from
             continue
-        again = as_chosen(fitted).fit(
-            graph, split=Split(train, NO_NODES, NO_NODES), scaler=fitted.scaler_
-        )
+        again = as_chosen(fitted).fit(graph, split=Split(train), scaler=fitted.scaler_)
         again.temperature_ = fitted.temperature_
         P[hidden] = again.prediction().probabilities[hidden]
     return labelled, P[labelled]

@@ -16,7 +16,7 @@ from cpgnn.errors import must_be, notify, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.io.column_choice import ColumnOptions as ColumnOptions
 from cpgnn.io.read import read_graph
-from cpgnn.splits import PARTS, Split, stratified_split
+from cpgnn.splits import NOBODY, PARTS, Split, stratified_split
 
 
 def to_fit(
@@ -84,5 +84,4 @@ def _check_labels(graph: Graph) -> None:
 
 def _labelled(graph: Graph, nodes: np.ndarray | None) -> np.ndarray:
     """Those of the nodes that have a label."""
-    nodes = np.empty(0, dtype=np.int64) if nodes is None else nodes
-    return nodes[graph.labels[nodes] >= 0]
+    return NOBODY if nodes is None else nodes[graph.labels[nodes] >= 0]

@@ -14,7 +14,7 @@ from cpgnn.check.finding import Finding
 from cpgnn.check.structure import edge_rows, weights
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import compatibility_error, recover_compatibility, sinkhorn_knopp
-from cpgnn.doubt.folds import NO_NODES, as_chosen, out_of_fold
+from cpgnn.doubt.folds import as_chosen, out_of_fold
 from cpgnn.engine.arrays import class_sizes, labels_of
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scaling import FeatureScaler
@@ -179,8 +179,7 @@ def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassi
     """
     labelled = np.flatnonzero(fitted.graph_.labels >= 0)
     again = as_chosen(fitted)
-    split = Split(labelled, NO_NODES, NO_NODES)
-    again.fit(fitted.graph_, split=split, scaler=fitted.scaler_, begin=begin)
+    again.fit(fitted.graph_, split=Split(labelled), scaler=fitted.scaler_, begin=begin)
     again.temperature_, again.calibration_ = fitted.temperature_, fitted.calibration_
     again.edge_frequency_interval_ = fitted.edge_frequency_interval_
     again.edge_frequency_ = fitted.edge_frequency_

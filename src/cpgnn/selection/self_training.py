@@ -80,7 +80,7 @@ def self_trained(
     labels = graph.labels.copy()
     labels[taken] = P[taken].argmax(axis=1)
     taught = graph.with_labels(labels, graph.class_names)
-    more = Split(np.concatenate([split.train, taken]), split.val, split.val[:0])
+    more = Split(np.concatenate([split.train, taken]), split.val)
     try:
         second = train(fresh, taught, more, settings, seed=seed, observe=observe)
     except BeliefOverflowError:
