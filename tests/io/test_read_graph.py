@@ -169,6 +169,18 @@ def test_graphml(put, name):
     assert "1 numeric node attribute used as features ('age')" in text
 
 
+def test_columns_that_are_not_used_are_not_said_to_be(put):
+    empty = '<key id="d9" for="node" attr.name="size" attr.type="int"/>\n  <graph edge'
+    loaded = read_graph(put("g.graphml", GRAPHML.replace("<graph edge", empty)))
+    text = "\n".join(loaded.graph.notices)
+    assert "1 numeric node attribute used as features ('age')" in text
+    assert "column 'size' is empty, so it is not used" in text
+    table = put("f.csv", "id,label,age\nn0,u,1\nn1,v,2\nn2,w,4\n")
+    text = "\n".join(read_graph(put("g.graphml", GRAPHML), features=table).graph.notices)
+    assert "column 'label' is not used: every row has a different value" in text
+    assert "column 'label' is used" not in text
+
+
 def test_graphml_with_other_labels_and_features(put):
     path = put("g.graphml", GRAPHML)
     loaded = read_graph(path, put("l.csv", "n0,p\nn2,q\n"), put("f.csv", "n0,1\nn1,2\nn2,3\n"))

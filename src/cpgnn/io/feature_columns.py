@@ -63,6 +63,11 @@ class FeatureColumns:
         names = tuple(column.name for column in self if column.name is not None)
         return names if len(names) == len(self.columns) else None
 
+    def used(self, header: Sequence[str]) -> list[str]:
+        """The names of those that are in the matrix; of columns without names, as in `header`."""
+        named = zip(self.names or header, self, strict=True)
+        return [name for name, column in named if column.categories != ()]
+
     @property
     def places(self) -> list[range]:
         """Where each column is in the matrix."""

@@ -66,8 +66,8 @@ def read_features(
     problems.stop()
     used = [
         f"{path}: column {name!r} is used as a feature."
-        for name in (file.header or ())[1:]
-        if plain(name) in LABEL | SPLIT and name in (built.columns.names or file.header or ())
+        for name in (built.columns.used(file.header[1:]) if file.header else ())
+        if plain(name) in LABEL | SPLIT
     ]
     by_name = file.moved(("id",)) if chosen.id is None or guessed else []
     told = (*file.notices, *by_name, *used, *built.notices)

@@ -228,7 +228,7 @@ def _read_edges(
     if table is None:
         return edges, None
     built = build_matrix(table, rule, Columns())
-    used = built.columns.names or ()
+    used = built.columns.used((table.header or ())[1:])
     attributes = count(len(used), "numeric node attribute")
     notice = f"{path}: {attributes} used as features ({listed(used)})."
     return edges, replace(built, notices=(notice, *built.notices))
