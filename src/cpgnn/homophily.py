@@ -22,9 +22,8 @@ def class_edge_counts(graph: Graph, *, by_weight: bool = True) -> np.ndarray:
 
 
 def _counted(graph: Graph, by_weight: bool) -> sp.csr_array:
-    """A in float64, or with a 1 for every edge."""
-    A = graph.adjacency
-    return A.astype(np.float64) if by_weight else pattern(A, np.float64)
+    """A, or a 1 for every edge."""
+    return graph.adjacency if by_weight else pattern(graph.adjacency)
 
 
 def homophily_ratio(graph: Graph, *, self_loops: bool = False, by_weight: bool = True) -> float:
@@ -51,8 +50,8 @@ def compatibility_matrix(graph: Graph, *, self_loops: bool = False) -> np.ndarra
 
 def sent(A: sp.csr_array, labels: np.ndarray, num_classes: int) -> np.ndarray:
     """YᵀAY, float64 [c, c], of any matrix: weight of the edges that class i sends to class j."""
-    Y = one_hot(labels, num_classes)
-    return np.asarray((Y.T @ (A.astype(np.float64) @ Y)).toarray())
+    Y, known = one_hot(labels, num_classes), labels >= 0  # no other row of A is needed
+    return np.asarray((Y[known].T @ (A[known].astype(np.float64) @ Y)).toarray())
 
 
 def relation_matrices(graph: Graph) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ import pytest
 
 from cpgnn import CPGNNClassifier, Graph, explain_features, read_graph
 from cpgnn.explanation.pieces import blend_pieces
+from cpgnn.priors import inputs
 from cpgnn.priors.columns import STRUCTURE
 from cpgnn.priors.inputs import NARROW, Basis, Inputs
 from cpgnn.relations.derived import entries_leading_on
@@ -41,6 +42,16 @@ def graph(tmp_path_factory) -> Graph:
     )
     files = {name: folder / f"{name}.csv" for name in ("labels", "features")}
     return read_graph(folder / "edges.csv", **files).graph
+
+
+def test_only_small_blocks_of_columns_are_kept(graph, monkeypatch):
+    everyone = np.arange(N)
+    x = Inputs(graph, Basis.of(graph), everyone, N, np.full(N, -1))
+    assert x.columns is x.columns
+    monkeypatch.setattr(inputs, "MOST_KEPT", x.columns.size - 1)
+    other = Inputs(graph, x.basis, everyone, N, x.labels)
+    assert other.columns is not other.columns
+    assert np.array_equal(other.columns, x.columns, equal_nan=True)
 
 
 def test_numbers_and_common_words_are_read_as_they_are(graph):

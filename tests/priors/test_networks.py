@@ -11,7 +11,7 @@ import torch
 from scipy.special import log_softmax, softmax
 
 from cpgnn.engine.cross_fitting import Worlds
-from cpgnn.priors import networks
+from cpgnn.priors import networks, together
 from cpgnn.priors.networks import Copies, Descent, Judge, Network, fit_bag, fit_networks, operator
 from cpgnn.priors.together import fit_together
 
@@ -90,12 +90,37 @@ def test_together_is_the_equation_in_dense_algebra(case):
     assert made.H_bar[0][0, 1] > made.H_bar[0][0, 0]  # the next on the ring is of the next class
 
 
-def test_a_network_reads_sparse_and_dense_alike():
+def test_only_those_speak_whom_somebody_hears(monkeypatch):
+    """Forty labels on a ring of 400: as if everybody spoke while it trained."""
+    rng, everyone = np.random.default_rng(2), np.arange(400)
+    y = everyone % 3
+    X = rng.normal(size=(400, 5)).astype(np.float32)
+    X[everyone, y] += 2
+    ring = sp.coo_array((np.ones(400, np.float32), (everyone, (everyone + 1) % 400))).tocsr()
+    P = [sp.csr_array(ring + ring.T)]
+    known = rng.permutation(400)
+    worlds = Worlds.of(y, 3, known[:30], known[30:40], num_folds=3)
+    around = np.concatenate([(known[:40] + step) % 400 for step in (-1, 0, 1)])
+    assert np.array_equal(together.whom_they_hear(worlds.judged, P), np.unique(around))
+    how = replace(HOW, dropout=0.5)
+    few, few_logs = fit_together(X, P, worlds, how)
+    monkeypatch.setattr(together, "whom_they_hear", lambda *_: everyone)
+    every, every_logs = fit_together(X, P, worlds, how)
+    assert np.abs(few.H_bar).max() > 0.05
+    assert np.allclose(few.H_bar, every.H_bar, atol=1e-4)
+    assert np.allclose(few_logs, every_logs, atol=1e-3)
+
+
+def test_a_network_reads_sparse_and_dense_alike(monkeypatch):
+    """And many rows in parts."""
     rng = np.random.default_rng(1)
     shapes = ((4, 3), (3,), (3, 2), (2,))
     network = Network(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
     X = sp.random_array((7, 4), density=0.5, rng=rng, format="csr", dtype=np.float32)
-    assert np.allclose(network.logits(X), network.logits(X.toarray()), atol=1e-6)
+    R = network.logits(X)
+    assert np.allclose(R, network.logits(X.toarray()), atol=1e-6)
+    monkeypatch.setattr(networks, "CHUNK", 3)
+    assert np.allclose(R, network.logits(X), atol=1e-6)
 
 
 def test_a_bag_says_the_mean_of_its_networks(case):

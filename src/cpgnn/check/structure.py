@@ -85,7 +85,8 @@ def weights(graph: Graph) -> Iterator[Finding]:
 
 def parts(graph: Graph) -> Iterator[Finding]:
     """Components of at least two nodes; those without a label matter where features are missing."""
-    num_parts, part = connected_components(graph.adjacency, directed=False)
+    # A is symmetric: both answers are the same, and this one needs no transpose of it.
+    num_parts, part = connected_components(graph.adjacency, connection="strong")
     sizes = np.bincount(part, minlength=num_parts)
     several = int((sizes > 1).sum())
     if several < 2:

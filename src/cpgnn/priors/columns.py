@@ -42,8 +42,10 @@ def mean_of_neighbours(A: sp.csr_array) -> sp.csr_array:
 def with_self(A: sp.csr_array) -> sp.csr_array:
     """Ã = D̃^-½ (A + I) D̃^-½."""
     S = sp.csr_array(A + sp.eye_array(A.shape[0], format="csr", dtype=np.float32))
-    scale = sp.diags_array(np.asarray(S.sum(axis=1)).ravel().astype(np.float32) ** -0.5)
-    return sp.csr_array(scale @ S @ scale, dtype=np.float32)
+    scale = np.asarray(S.sum(axis=1)).ravel().astype(np.float32) ** -0.5
+    S.data *= np.repeat(scale, np.diff(S.indptr))  # in place: a product would copy all entries
+    S.data *= scale[S.indices]
+    return S
 
 
 def powered(A: sp.csr_array, Z: np.ndarray, steps: int = 3) -> np.ndarray:

@@ -27,7 +27,7 @@ WIDEST, LEAST_WIDE = 256, 64
 MOST_VALUES = 1 << 26
 """Entries of a dense block of coordinates."""
 MOST_KEPT = 1 << 23
-"""Entries of a smoothed block up to which it is made only once."""
+"""Entries of a block of columns up to which it is made only once."""
 NARROW, TREE_COLUMNS = 128, 16
 """Trees read up to 128 columns as they are; of more, 16 principal coordinates. In a table with text
 they read its numbers and the commonest words instead, which a column of many values would hide."""
@@ -154,17 +154,20 @@ class Inputs:
     @property
     def personalised(self) -> np.ndarray:
         """Coordinates smoothed by personalised PageRank."""
-        return self._kept("personalised", col.personalised)
+        return self._kept("personalised", lambda: self._smooth(col.personalised))
 
     @property
     def smoothed(self) -> np.ndarray:
         """Ã² of the coordinates, the input of SGC."""
-        return self._kept("smoothed", partial(col.powered, steps=2))
+        return self._kept("smoothed", lambda: self._smooth(partial(col.powered, steps=2)))
 
-    def _kept(self, name: str, smooth: Callable[..., np.ndarray]) -> np.ndarray:
-        """Smoothed coordinates, made once where they are small enough to be kept."""
+    def _smooth(self, how: Callable[..., np.ndarray]) -> np.ndarray:
+        return np.float32(SMOOTH_SCALE) * how(self.A, self.coordinates)
+
+    def _kept(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """A block of columns, made once where it is small enough to be kept."""
         if name not in self._small:
-            Z = np.float32(SMOOTH_SCALE) * smooth(self.A, self.coordinates)
+            Z = make()
             if Z.size > MOST_KEPT:
                 return Z
             self._small[name] = Z
@@ -207,13 +210,16 @@ class Inputs:
     def words(self) -> sp.csr_array:
         return sp.csr_array(sp.csr_array(self.graph.features)[:, self.basis.words])
 
-    @cached_property
+    @property
     def columns(self) -> np.ndarray:
         """[n, d]: the shape of the graph, own columns and their means over one and two hops.
 
         What is missing is NaN. Categories are their 0/1 columns: on generated tables that had a
         smaller honest loss than native splits had.
         """
+        return self._kept("columns", self._columns)
+
+    def _columns(self) -> np.ndarray:
         X: Any = self.graph.features
         if X is None:
             assert self.basis.places is not None

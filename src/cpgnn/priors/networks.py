@@ -27,7 +27,7 @@ from cpgnn.engine.sparse import SparseOperator, drawn_mask
 
 EPSILON = 1e-8
 CHUNK = 20_000
-"""Rows that go through all copies together at prediction."""
+"""Rows that go through a network together at prediction."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,10 @@ class Network:
 
     def logits(self, X: Any) -> np.ndarray:
         """R [n, c], float32."""
-        R = np.maximum(X @ self.W + self.b, 0) @ self.W_2 + self.b_2
-        return np.asarray(R, dtype=np.float32)
+        out = np.empty((X.shape[0], len(self.b_2)), dtype=np.float32)
+        for rows in chunks(len(out)):
+            out[rows] = np.maximum(X[rows] @ self.W + self.b, 0) @ self.W_2 + self.b_2
+        return out
 
 
 def mean_network(networks: Sequence[Network]) -> Network:
@@ -228,17 +230,23 @@ def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndar
         return judge.honest_loss(nets(judged))
 
     descend([*nets.decayed, *nets.free], optimizer, loss, honest, how)
-    parts = []
-    with torch.no_grad():
-        for start in range(0, X.shape[0], CHUNK):
-            logits = nets(operator(X, slice(start, start + CHUNK)))
-            parts.append(torch.log_softmax(logits, dim=2).numpy())
-    network = nets.last()
+    network, logs = nets.last(), torch.log_softmax(all_logits(nets, X), dim=2).numpy()
     if there is not None:  # what no labelled node has says nothing
         W = np.zeros((width, how.hidden), dtype=np.float32)
         W[there] = network.W
         network = replace(network, W=W)
-    return network, np.concatenate(parts, axis=1)
+    return network, logs
+
+
+def all_logits(nets: Copies, X: Any) -> Tensor:
+    """[k + 1, n, c] of the rows of X [n, F], by networks that are trained."""
+    with torch.no_grad():
+        return torch.cat([nets(operator(X, rows)) for rows in chunks(X.shape[0])], dim=1)
+
+
+def chunks(n: int) -> list[slice]:
+    """n rows, so many at a time that what is hidden stays small."""
+    return [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
 
 
 def fit_bag(X: Any, worlds: Worlds, how: Descent, size: int) -> tuple[Network, np.ndarray]:
