@@ -78,8 +78,7 @@ def generate(
         )
         for r in range(relations)
     }
-    with waiting("generating"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with waiting("generating"), warnings.catch_warnings(action="ignore"):
         if directed or relations > 1:
             graph = generate_typed_graph(sizes, types, seed=seed, reference=reference)
         else:

@@ -109,8 +109,7 @@ def parse_planetoid(folder: Path) -> Arrays:
         check_pickle(folder / f"ind.{name}.{suffix}")
     from torch_geometric.io import read_planetoid_data
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the pickles name modules that have moved since
+    with warnings.catch_warnings(action="ignore"):  # the pickles name modules that have moved since
         data = read_planetoid_data(str(folder), name)
         neighbours = pickle.loads(graph_file.read_bytes(), encoding="latin1")
     loops = np.array([node for node, others in neighbours.items() if node in others], dtype=int)

@@ -123,8 +123,7 @@ def read_graph_npz(path: StrPath) -> Graph:
 
 def graph_from_arrays(path: Path, arrays: Arrays) -> Graph:
     parts = graph_parts(path, arrays)
-    with about(path), warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphNotice)
+    with about(path), warnings.catch_warnings(action="ignore", category=GraphNotice):
         beside = {key: parts.pop(key) for key in ("kinds", "mixed")}
         return replace(Graph.from_edges(**parts), **beside)
 

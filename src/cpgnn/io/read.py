@@ -313,8 +313,7 @@ def _assemble(parts: Parts, X: Any) -> tuple[Graph, np.ndarray | None]:
     index = given.index
     if index is None or n > len(index):
         index = pd.Index(ids.to_numpy(zero_copy_only=False), dtype=object)
-    with about(given.path), warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphNotice)
+    with about(given.path), warnings.catch_warnings(action="ignore", category=GraphNotice):
         graph = Graph.from_edges(
             given.source,
             given.target,

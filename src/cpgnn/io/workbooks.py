@@ -40,8 +40,7 @@ def open_sheet(place: Address) -> Iterator[tuple[Numbered, tuple[str, ...]]]:
         raise failed(place, "Workbooks need openpyxl", "Run: pip install 'cpgnn[excel]'") from None
     try:
         with file.open("rb") as stream:  # openpyxl itself leaves a broken book open
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about formats and pictures, which are not read
+            with warnings.catch_warnings(action="ignore"):  # about formats and pictures
                 how = {"read_only": True, "data_only": True, "keep_links": False}
                 book = openpyxl.load_workbook(stream, **how)
             names = [sheet.title for sheet in book.worksheets]

@@ -160,8 +160,8 @@ def history(classifier: CPGNNClassifier) -> pd.DataFrame:
     table, graph = classifier.history_, classifier.graph_
     if (graph.labels < 0).any() or not classifier.H_bars_:
         return table
-    with warnings.catch_warnings():  # a slow Sinkhorn is a matter for the kept matrix alone
-        warnings.simplefilter("ignore", NumericalNotice)
+    # A slow Sinkhorn is a matter for the kept matrix alone.
+    with warnings.catch_warnings(action="ignore", category=NumericalNotice):
         true = sinkhorn_knopp(np.nan_to_num(compatibility_matrix(graph))).matrix
         errors = {
             epoch: compatibility_error(recover_compatibility(H_bar), true)

@@ -65,8 +65,7 @@ def extended(
     )
     X, mixed, told = _features(fitted, later, named, described, medians)
     edges, weights, relation, directed = _edges(fitted, later, named)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphNotice)
+    with warnings.catch_warnings(action="ignore", category=GraphNotice):
         graph = Graph.from_edges(
             *edges,
             weights=weights if fitted.is_weighted else None,

@@ -67,8 +67,7 @@ def _before(graph: Graph, times: Times, moment: float) -> Graph:
     directed = edges.directed
     if relation is not None and not isinstance(directed, bool):
         directed = [name for name in directed if name in set(relation)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphNotice)
+    with warnings.catch_warnings(action="ignore", category=GraphNotice):
         early = Graph.from_edges(
             edges.source[kept],
             edges.target[kept],

@@ -61,8 +61,7 @@ def generate_typed_graph(
         names += [name] * len(source)
     edges = np.concatenate(ends, axis=1)
     kept = edges[0] != edges[1]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphNotice)
+    with warnings.catch_warnings(action="ignore", category=GraphNotice):
         return Graph.from_edges(
             *edges[:, kept],
             num_nodes=n,
