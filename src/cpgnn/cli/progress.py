@@ -10,8 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
-from rich.text import Text
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 if TYPE_CHECKING:
     from cpgnn.engine.loop import Begin, Epoch, Observer
@@ -104,7 +103,7 @@ def progress_bar(shown: Shown = "auto") -> Iterator[Begin]:
         return
     with _bar(shown) as (bars, draw):
         yield Course(draw)
-        bars.update(TaskID(0), completed=1.0, description="done", state="", left=0.0)
+        bars.update(TaskID(0), completed=1.0, description="done", state="", left="0:00 left")
 
 
 class Log:
@@ -156,14 +155,6 @@ def waiting(what: str) -> Iterator[None]:
         yield
 
 
-class _Left(ProgressColumn):
-    """The time left, where it is known."""
-
-    def render(self, task: Task) -> Text:
-        left = task.fields["left"]
-        return Text("" if left is None else f"{clock(left)} left", style="cyan")
-
-
 @contextmanager
 def _bar(shown: Shown = "auto") -> Iterator[tuple[Progress, Callable[[Course], None]]]:
     """One bar, and a way to draw how far a course has come."""
@@ -173,7 +164,7 @@ def _bar(shown: Shown = "auto") -> Iterator[tuple[Progress, Callable[[Course], N
         BarColumn(bar_width=20),
         TextColumn("{task.fields[count]}"),
         TextColumn("{task.fields[state]}"),
-        _Left(),
+        TextColumn("{task.fields[left]}", style="cyan"),
         console=console,
         disable=shown == "off" or not console.is_terminal,
     )
@@ -185,9 +176,9 @@ def _bar(shown: Shown = "auto") -> Iterator[tuple[Progress, Callable[[Course], N
             completed=course.share,
             count=f"{course.begun}/{course.pieces}",
             state=course.state,
-            left=course.left,
+            left="" if course.left is None else f"{clock(course.left)} left",
         )
 
     with bars:
-        task = bars.add_task("", total=1.0, state="", left=None, count="")
+        task = bars.add_task("", total=1.0, state="", left="", count="")
         yield bars, draw
