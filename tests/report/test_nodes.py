@@ -61,7 +61,7 @@ def test_a_graph_that_cannot_be_explained_still_gets_its_page(fitted, monkeypatc
     def refuse(*_: object) -> None:
         raise InputError("too many walks")
 
-    monkeypatch.setattr("cpgnn.explanation.contributions.explain", refuse)
+    monkeypatch.setattr("cpgnn.report.nodes.explain", refuse)
     assert node_data(fitted, fitted.predict_proba(), np.array([1])) == {"shown": 0, "all": 3000}
 
 

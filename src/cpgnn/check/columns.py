@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +13,7 @@ from cpgnn.engine.arrays import dense
 from cpgnn.engine.formatting import percent
 from cpgnn.engine.text import count, listed, some
 from cpgnn.graph import Graph
-
-if TYPE_CHECKING:
-    from cpgnn.io import LoadedGraph
+from cpgnn.io import LoadedGraph
 
 BINS, BINS_PER_CLASS = 32, 16
 """A column of more values than this is cut into as many parts of equal size."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cpgnn.check.finding import Finding, named
 from cpgnn.engine.arrays import dense
 from cpgnn.engine.formatting import percent
-
-if TYPE_CHECKING:
-    from cpgnn.io import LoadedGraph
+from cpgnn.io import LoadedGraph
 
 NEARLY_ALL = 0.95
 END = 0.25

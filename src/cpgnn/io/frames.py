@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,11 @@ import pyarrow as pa
 
 from cpgnn.engine.frames import keyed, label_series, tells_ids
 from cpgnn.errors import wrong_value
+from cpgnn.graph import Graph
 from cpgnn.io.address import Address
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.headers import ID, NODES, plain
 from cpgnn.io.rows import as_text
-
-if TYPE_CHECKING:
-    from cpgnn.graph import Graph
 
 
 @dataclass(frozen=True)

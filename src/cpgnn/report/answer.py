@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpgnn.engine.formatting import percent, quoted
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored
 from cpgnn.evaluation.verdict import Verdict, measured, times_chance
-
-if TYPE_CHECKING:
-    from cpgnn.run.run import Run
+from cpgnn.run.run import Run
 
 PRIOR_ALONE = (
     "On the validation nodes the model did best without propagation, so none is used: the classes "

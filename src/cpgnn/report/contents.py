@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +23,7 @@ from cpgnn.report.labels import labels
 from cpgnn.report.learning import learning_charts
 from cpgnn.report.nodes import node_data
 from cpgnn.report.suspects import extremes
-
-if TYPE_CHECKING:
-    from cpgnn.run.run import Run
-
+from cpgnn.run.run import Run
 
 MOST_RELATIONS, MOST_WAYS = 8, 5
 """Relations whose matrices are drawn, and ways to hear neighbours that are listed at once."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +10,7 @@ from cpgnn.check.independence import Independence
 from cpgnn.doubt.labels import review_labels
 from cpgnn.doubt.suggest import suggest
 from cpgnn.engine.formatting import percent
-
-if TYPE_CHECKING:
-    from cpgnn.run.run import Run
+from cpgnn.run.run import Run
 
 LISTED = 10
 """Labels and nodes that are listed at most."""

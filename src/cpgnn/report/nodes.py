@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from cpgnn.classifier import CPGNNClassifier
 from cpgnn.errors import InputError
+from cpgnn.explanation.contributions import explain
+from cpgnn.explanation.explanation import Explanation
 from cpgnn.report.packing import packed, packed_texts, quantised, smallest_index
 from cpgnn.report.suspects import reasons
-
-if TYPE_CHECKING:
-    from cpgnn.classifier import CPGNNClassifier
-    from cpgnn.explanation.explanation import Explanation
 
 TOP = 5
 """Neighbours shown for each node; the others are shown together."""
@@ -103,8 +102,6 @@ def by_interest(P: np.ndarray, first: np.ndarray, test: np.ndarray) -> np.ndarra
 
 def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) -> NodeTable:
     """Everything about the nodes at `shown`; P [n, c] as in predictions.csv."""
-    from cpgnn.explanation.contributions import explain
-
     graph, split = classifier.graph_, classifier.split_
     explanation = explain(classifier, None, graph.node_ids.to_numpy()[shown])
     picked, terms = strongest(explanation, TOP)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpgnn.engine.formatting import quoted
 from cpgnn.errors import InputError
+from cpgnn.evaluation.thresholds import Flag
 from cpgnn.explanation.contributions import explain
 from cpgnn.explanation.explanation import Explanation
 from cpgnn.explanation.sentences import sentences
 from cpgnn.explanation.wording import because
-
-if TYPE_CHECKING:
-    from cpgnn.evaluation.thresholds import Flag
-    from cpgnn.run.run import Run
+from cpgnn.run.run import Run
 
 LISTED = 8
 COLUMNS = 2

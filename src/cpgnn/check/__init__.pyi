@@ -1,0 +1,9 @@
+from .finding import Finding as Finding
+from .finding import Severity as Severity
+from .independence import Independence as Independence
+from .relations import RelationWorth as RelationWorth
+from .report import CheckReport as CheckReport
+from .report import Homophily as Homophily
+from .report import check as check
+from .report import check_loaded as check_loaded
+from .report import find as find
