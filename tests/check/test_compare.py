@@ -156,7 +156,7 @@ def test_few_labels_are_dealt_several_times(monkeypatch, quick):
     found = compare(graph, everything(graph))
     assert (found.repeats, found.difference.n) == (3, 60)
     assert "held out 3 times in 3 folds" in found.to_dict()["interval"]
-    monkeypatch.setattr("cpgnn.check.compare.FEW", 50)
+    monkeypatch.setattr("cpgnn.check.compare.REPEATED_BELOW", 50)
     assert compare(graph, everything(graph)).repeats == 1
 
 

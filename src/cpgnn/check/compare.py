@@ -20,7 +20,7 @@ from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
 FOLDS = 3
-FEW, REPEATS = 200, 3
+REPEATED_BELOW, REPEATS = 200, 3
 """With fewer labels than this, the folds are dealt so many times."""
 LEAST_LABELS, LEAST_POSITIVES = 30, 6
 MOST_LABELS = 6000
@@ -110,21 +110,11 @@ def compare(
     rng = np.random.default_rng(seed)
     nodes = _affordable(graph, rng.permutation(labelled)[:MOST_LABELS])
     y = graph.labels[nodes]
-    if len(nodes) < LEAST_LABELS:
-        total = int((graph.labels >= 0).sum())
-        tested = total - len(labelled)
-        there = f"there are {len(nodes):,}" if len(nodes) else "there is none"
-        rest = f" ({total:,} in all, {tested:,} of them kept for the test)" if tested else ""
-        beside = " besides those kept for the test" if tested else ""
-        return f"it needs at least {LEAST_LABELS} labelled nodes{beside}; {there}{rest}"
-    if len(np.unique(y)) < 2:
-        return "it needs labels of two classes"
-    if positive is not None and (y == positive).sum() < LEAST_POSITIVES:
-        name = graph.class_names[positive]
-        return f"it needs at least {LEAST_POSITIVES} labels of the class {str(name)!r}"
+    if lacking := _lacking(graph, y, len(labelled), positive):
+        return lacking
     part, nodes = _around(graph, nodes)
     alone = None if part.features is None else without_edges(part)
-    repeats = REPEATS if len(nodes) < FEW else 1
+    repeats = REPEATS if len(nodes) < REPEATED_BELOW else 1
     ours = np.empty((repeats, len(nodes), graph.num_classes))
     blind = np.empty_like(ours)
     expect(begin, repeats * FOLDS)
@@ -154,6 +144,23 @@ def compare(
         positive=test.positive,
         chance=test.chance.value if test.chance else None,
     )
+
+
+def _lacking(graph: Graph, y: np.ndarray, visible: int, positive: int | None) -> str:
+    """Why these labels, of so many `visible` ones, do not do; "" where they do."""
+    if len(y) < LEAST_LABELS:
+        total = int((graph.labels >= 0).sum())
+        tested = total - visible
+        there = f"there are {len(y):,}" if len(y) else "there is none"
+        rest = f" ({total:,} in all, {tested:,} of them kept for the test)" if tested else ""
+        beside = " besides those kept for the test" if tested else ""
+        return f"it needs at least {LEAST_LABELS} labelled nodes{beside}; {there}{rest}"
+    if len(np.unique(y)) < 2:
+        return "it needs labels of two classes"
+    if positive is not None and (y == positive).sum() < LEAST_POSITIVES:
+        name = graph.class_names[positive]
+        return f"it needs at least {LEAST_POSITIVES} labels of the class {str(name)!r}"
+    return ""
 
 
 def _probabilities(graph: Graph, split: Split, positive: int | None, seed: int) -> np.ndarray:

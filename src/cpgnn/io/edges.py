@@ -28,7 +28,7 @@ from cpgnn.relations.edge_types import Directed
 from cpgnn.relations.edge_weights import is_wide, weight_range
 from cpgnn.relations.kinds import Kinds
 
-FEW = 10
+LEAST_ROWS = 10
 """With fewer rows than this, a pair of nodes that occurs once is nothing unusual."""
 
 
@@ -259,7 +259,7 @@ def _check_spelling(edges: EdgeList) -> None:
 
 def lonely_first_row(edges: EdgeList, others: Sequence[pa.Array]) -> tuple[str, str] | None:
     """A first row that may be a header: two words that neither the other rows nor `others` have."""
-    pair = _first_pair(edges) if len(edges.source) >= FEW else None
+    pair = _first_pair(edges) if len(edges.source) >= LEAST_ROWS else None
     if pair is None or not all(is_word(name) for name in pair):
         return None
     known = any(pc.any(pc.is_in(pa.array(pair), value_set=ids)).as_py() for ids in others)

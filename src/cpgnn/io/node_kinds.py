@@ -26,7 +26,7 @@ from cpgnn.relations.kinds import Kinds
 
 OTHER = "other"
 """The kind of nodes that no file names."""
-FEW = 10
+LEAST_NODES = 10
 """Ends with fewer nodes are no kind of their own unless a file says so."""
 
 
@@ -123,7 +123,7 @@ def _shown(
     of_node[~here] = with_label[0]
     sizes = np.bincount(of_node, minlength=number)
     if described is None:
-        if sizes[np.unique(of_node)].min() < FEW:
+        if sizes[np.unique(of_node)].min() < LEAST_NODES:
             return None
     else:  # a kind has features or has none: a mixture is a mistake, for others to tell
         share = np.bincount(of_node, described, minlength=number) / np.maximum(sizes, 1)

@@ -188,7 +188,7 @@ def read_table(
     if it ends so or begins with Parquet's mark; or a workbook, or an `Address`.
     """
     path, columns = locate(path), columns or Columns()
-    wanted = Wanted(
+    asked = Asked(
         ids=ids,
         numbers=numbers,
         header=columns.header if header is None else header,
@@ -197,23 +197,23 @@ def read_table(
         pick=pick,
     )
     if isinstance(path, Frame):
-        return _typed(path, path.arrow(), path.header, wanted)
+        return _typed(path, path.arrow(), path.header, asked)
     if isinstance(path, Address):
-        return _read_rows(path, wanted)
+        return _read_rows(path, asked)
     if is_parquet(path):
         table = read_parquet(path)
-        return _typed(path, table, tuple(table.column_names), wanted)
+        return _typed(path, table, tuple(table.column_names), asked)
     try:
-        return _read_text(path, wanted)
+        return _read_text(path, asked)
     except NotUTF8Error:
         encoding = columns.encoding or western(path)
         if encoding is None:
             raise
-        return _read_text(path, wanted, encoding)
+        return _read_text(path, asked, encoding)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted(HeaderRule):
+class Asked(HeaderRule):
     """The arguments of `read_table`."""
 
     text: TextColumns | None
@@ -233,27 +233,27 @@ class Wanted(HeaderRule):
         return {i for place, i in enumerate(kept) if self.numbers and place not in text}
 
 
-def _typed(path: Place, table: pa.Table, header: tuple[str, ...], wanted: Wanted) -> TableFile:
+def _typed(path: Place, table: pa.Table, header: tuple[str, ...], asked: Asked) -> TableFile:
     """A table whose columns are numbers, text and so on, not all text."""
-    kept = wanted.kept(path, header, len(header))
-    file, as_text = TableFile(path, table, header).picked(kept), wanted.as_text(header, kept)
-    plain = plain_types(path, file.table, ids=wanted.ids, numbers=wanted.numbers, as_text=as_text)
+    kept = asked.kept(path, header, len(header))
+    file, as_text = TableFile(path, table, header).picked(kept), asked.as_text(header, kept)
+    plain = plain_types(path, file.table, ids=asked.ids, numbers=asked.numbers, as_text=as_text)
     return replace(file, table=plain)
 
 
-def _read_rows(place: Address, wanted: Wanted) -> TableFile:
-    found = read_rows(place, wanted)
-    kept = wanted.kept(place, found.header, found.table.num_columns)
-    table = with_numbers(found.table, wanted.numeric(found.header, kept))
+def _read_rows(place: Address, asked: Asked) -> TableFile:
+    found = read_rows(place, asked)
+    kept = asked.kept(place, found.header, found.table.num_columns)
+    table = with_numbers(found.table, asked.numeric(found.header, kept))
     file = TableFile(place, table, found.header, lines=found.lines, told=found.notices)
     return _finished(file, kept)
 
 
-def _read_text(path: Path, wanted: Wanted, encoding: str | None = None) -> TableFile:
+def _read_text(path: Path, asked: Asked, encoding: str | None = None) -> TableFile:
     with opened(path, encoding) as stream:
-        dialect = sniff(path, stream, wanted)
-    kept = wanted.kept(path, dialect.header, dialect.columns)
-    every, numeric = set(range(dialect.columns)), wanted.numeric(dialect.header, kept)
+        dialect = sniff(path, stream, asked)
+    kept = asked.kept(path, dialect.header, dialect.columns)
+    every, numeric = set(range(dialect.columns)), asked.numeric(dialect.header, kept)
     try:
         table = _parse(path, dialect, every - numeric)
     except pa.ArrowInvalid:  # text among the numbers, or a fault in the file

@@ -22,8 +22,8 @@ from cpgnn.evaluation.intervals import EdgeFrequency
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
 
-FEW, MANY = 3, 8
-"""Up to FEW classes, two matrices stand side by side; beyond MANY, headers stand upright."""
+SIDE_BY_SIDE, UPRIGHT = 3, 8
+"""Classes up to which two matrices stand side by side, and beyond which headers stand upright."""
 
 OPTIMISTIC = (
     "The intervals are optimistic: the model is right on fewer than 80 % of the labels that it had "
@@ -53,7 +53,8 @@ class Grid:
 
     @property
     def size(self) -> str:
-        return "few" if len(self.names) <= FEW else "many" if len(self.names) > MANY else ""
+        c = len(self.names)
+        return "few" if c <= SIDE_BY_SIDE else "many" if c > UPRIGHT else ""
 
 
 def share_grid(
