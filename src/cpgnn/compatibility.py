@@ -7,7 +7,7 @@ people read. Neither is an edge frequency: see `edge_frequency`.
 from __future__ import annotations
 
 import warnings
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -86,7 +86,7 @@ def estimate_compatibility(
     edge counts once, as the paper writes; with "node" the neighbour beliefs of each training node
     are averaged first, so that every labelled node counts once, as the authors' code does.
     """
-    check_choice("weighting", weighting, ("edge", "node"))
+    check_choice("weighting", weighting, get_args(Weighting))
     c = B_tilde.shape[1]
     messages = A @ B_tilde
     if weighting == "node":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from cpgnn.compatibility import Weighting
 from cpgnn.engine.scaling import Scaling
@@ -11,6 +11,8 @@ from cpgnn.errors import changed, check_choice, check_count, check_numbers
 
 MOST_EPOCHS = 10**9
 """Years of training; a larger number is a slip."""
+InitH = Literal["estimate", "paths", "glorot"]
+Restart = Literal["best", "best with features", "never"]
 SelectBy = Literal["accuracy", "macro_f1", "average_precision"]
 
 
@@ -37,10 +39,10 @@ class Settings:
     """End phase 2 after so many of its epochs without a better one. Phase 1 always runs."""
     weighting: Weighting = "node"
     """Whether every edge or every labelled node counts once in Ĥ."""
-    init_H: Literal["estimate", "paths", "glorot"] = "estimate"
+    init_H: InitH = "estimate"
     """H̄₀ from labels and prior (preset "default": from paths between labels where these are few and
     there are no features), from such paths always, or random: the ablation "no init"."""
-    restart: Literal["best", "best with features", "never"] = "best"
+    restart: Restart = "best"
     """Whether phase 2 starts from the best prior of phase 1, Adam's moments included."""
     recalibrate: bool = True
     """Report H as Sinkhorn(H̄/α + 1/c), as the paper does, or as H̄ + 1/c, as its code does."""
@@ -60,11 +62,11 @@ class Settings:
             check_count("patience", self.patience, least=1)
         check_numbers(self, 0, "prior_weight_decay", "centering_weight")
         check_numbers(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
-        check_choice("weighting", self.weighting, ("edge", "node"))
-        check_choice("init_H", self.init_H, ("estimate", "paths", "glorot"))
-        check_choice("restart", self.restart, ("best", "best with features", "never"))
-        check_choice("feature_scaling", self.feature_scaling, ("auto", "rows", "standard", "none"))
-        check_choice("select_by", self.select_by, ("accuracy", "macro_f1", "average_precision"))
+        check_choice("weighting", self.weighting, get_args(Weighting))
+        check_choice("init_H", self.init_H, get_args(InitH))
+        check_choice("restart", self.restart, get_args(Restart))
+        check_choice("feature_scaling", self.feature_scaling, get_args(Scaling))
+        check_choice("select_by", self.select_by, get_args(SelectBy))
         check_choice("class_weight", self.class_weight, (None, "balanced"))
 
     def within(self, budget: str) -> Settings:

@@ -17,10 +17,11 @@ from cpgnn.evaluation.conformal import (
     conformal_quantile,
     deal,
     evidence,
-    heard,
     make_promise,
+    mean_around,
     prediction_sets,
     strangeness,
+    suits,
 )
 from cpgnn.evaluation.metrics import share
 from toys import Toy, planted, softmax, toys
@@ -53,7 +54,7 @@ def test_too_few_nodes_leave_nothing_out():
 @given(toys())
 def test_what_is_heard_is_the_mean_over_the_neighbours(toy: Toy):
     P, H = beliefs(toy.n, toy.c), beliefs(toy.c, toy.c, 1)
-    made = heard(P, toy.graph.adjacency, H)
+    made = mean_around(toy.graph.adjacency, suits(P, H))
     for v in range(toy.n):
         total, weight = np.zeros(toy.c), toy.A[v].sum()
         for u in np.flatnonzero(toy.A[v]):
@@ -63,7 +64,7 @@ def test_what_is_heard_is_the_mean_over_the_neighbours(toy: Toy):
 
 def test_with_a_uniform_h_nothing_is_heard():
     graph, P = planted(0, n=60), beliefs(60, 3)
-    messages = heard(P, graph.adjacency, np.full((3, 3), 1 / 3))
+    messages = mean_around(graph.adjacency, suits(P, np.full((3, 3), 1 / 3)))
     np.testing.assert_allclose(strangeness(P, messages, 8.0), 1 - P, atol=1e-12)
     np.testing.assert_allclose(strangeness(P, 0 * messages, 8.0), 1 - P, atol=1e-12)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from torch import nn
 
@@ -80,7 +80,7 @@ class Recipe:
         check_choice("optimizer", self.optimizer, ("adam", "sgd"))
         check_choice("stop", self.stop, ("never", "rising loss", "loss or accuracy", "accuracy"))
         check_choice("keep", self.keep, ("best", "last", "loss and accuracy"))
-        check_choice("feature_scaling", self.feature_scaling, ("auto", "rows", "standard", "none"))
+        check_choice("feature_scaling", self.feature_scaling, get_args(Scaling))
 
     def build(self, sizes: Sizes, *, seed: int = 0) -> nn.Module:
         """A new model with weights from `seed`."""

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.doubt.folds import out_of_fold
-from cpgnn.evaluation.conformal import FLOOR, heard, strangeness
+from cpgnn.evaluation.conformal import mean_around, strangeness, suits
 
 STRENGTH = 1.0
 """λ; see benchmarks/label_errors.py."""
@@ -51,7 +51,8 @@ def review_labels(
     known = P.copy()
     known[labelled] *= SOFT
     known[labelled, graph.labels[labelled]] += 1 - SOFT
-    Q = 1 - strangeness(P, heard(known, graph.adjacency, H), strength)[nodes]
+    S = suits(known, H)
+    Q = 1 - strangeness(P, mean_around(graph.adjacency, S), strength)[nodes]
     y, rows = graph.labels[nodes], np.arange(len(nodes))
     rest = Q.copy()
     rest[rows, y] = -1
@@ -60,11 +61,10 @@ def review_labels(
     doubt = np.log(np.maximum(best, 1e-12)) - np.log(np.maximum(own, 1e-12))
     order = np.argsort(-doubt, kind="stable")
     order = order[doubt[order] > 0]
-    suits = np.log(np.maximum(known @ H.T, FLOOR))
     names, ids = [str(name) for name in graph.class_names], graph.node_ids.astype(str)
     table = []
     for rank, k in enumerate(order, start=1):
-        against = _against(graph.adjacency, suits, nodes[k], int(y[k]), int(other[k]))
+        against = _against(graph.adjacency, S, nodes[k], int(y[k]), int(other[k]))
         who = "|".join(ids[against[:NAMED]])
         label, suggested = names[y[k]], names[other[k]]
         told = (float(own[k]), float(best[k]), float(doubt[k]), len(against), who)
@@ -72,10 +72,10 @@ def review_labels(
     return pd.DataFrame(table, columns=COLUMNS)
 
 
-def _against(A: sp.csr_array, suits: np.ndarray, v: int, label: int, other: int) -> np.ndarray:
+def _against(A: sp.csr_array, S: np.ndarray, v: int, label: int, other: int) -> np.ndarray:
     """Neighbours of v whose term is for the other class, the strongest first."""
     start, end = A.indptr[v], A.indptr[v + 1]
     near = A.indices[start:end]
-    terms = suits[near, other] - suits[near, label]
+    terms = S[near, other] - S[near, label]
     order = np.argsort(-terms, kind="stable")
     return np.asarray(near[order][terms[order] > 0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -132,7 +132,7 @@ def repeated_rows(number: int, *, weighted: bool) -> str:
 def normalized(A: sp.csr_array, degrees: np.ndarray, kind: Matrix) -> sp.csr_array:
     if kind == "none":
         return A
-    check_choice("normalization", kind, ("none", "sym", "row"))
+    check_choice("normalization", kind, get_args(Matrix))
     power = -0.5 if kind == "sym" else -1.0
     with np.errstate(divide="ignore"):
         scale = np.where(degrees > 0, degrees**power, 0.0)

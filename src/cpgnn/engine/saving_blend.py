@@ -97,18 +97,17 @@ class BlendRecord(Record):
 
 
 def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What `read_blend` reads."""
+    """The `blend` of model.json, and the arrays that go with it."""
     basis, arrays = blend.basis, {"labels": blend.labels.astype(np.int64), "w_0": blend.w_0}
-    for name in ("directions", "words", "places", "table"):
-        if getattr(basis, name) is not None:
-            arrays[name] = getattr(basis, name)
+    parts = {name: getattr(basis, name) for name in ("directions", "words", "places", "table")}
+    arrays |= {name: part for name, part in parts.items() if part is not None}
     for t, stage in enumerate(blend.stages):
         arrays |= {f"{t}.w": stage.w, f"{t}.b": stage.b, f"{t}.H_bar": stage.H_bar}
     priors = []
     for i, prior in enumerate(blend.priors):
-        record, parts = _prior_record(prior)
+        record, learned = _prior_record(prior)
         priors.append(record)
-        arrays |= {f"prior.{i}.{name}": array for name, array in parts.items()}
+        arrays |= {f"prior.{i}.{name}": array for name, array in learned.items()}
     named = not isinstance(ids, pd.RangeIndex)
     if named:
         text = json.dumps([id_ if isinstance(id_, str) else int(id_) for id_ in ids.tolist()])
@@ -119,10 +118,7 @@ def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str,
         "rounds": len(blend.stages),
         "norm": basis.norm,
         "coordinate_norm": basis.coordinate_norm,
-        "directions": 0 if basis.directions is None else basis.directions.shape[1],
-        "words": 0 if basis.words is None else len(basis.words),
-        "places": 0 if basis.places is None else basis.places.shape[1],
-        "table": 0 if basis.table is None else len(basis.table),
+        **{name: 0 if part is None else part.shape[-1] for name, part in parts.items()},
         "named": named,
         "edge_weights": blend.edge_weights,
     }

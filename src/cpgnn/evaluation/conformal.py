@@ -61,11 +61,15 @@ def _rank(m: int, alpha: float) -> int:
     return int(np.ceil((m + 1) * (1 - alpha) - 1e-9))
 
 
-def heard(P: np.ndarray, A: sp.csr_array, H: np.ndarray) -> np.ndarray:
-    """mean_u log Σ_j H_ij P(u)_j over the neighbours u, [n, c]; 0 for nodes without any."""
-    suits = np.log(np.maximum(P @ H.T, FLOOR))
+def suits(P: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """log Σ_j H_ij P(u)_j, [n, c]: how well the belief of u suits a neighbour of class i."""
+    return np.asarray(np.log(np.maximum(P @ H.T, FLOOR)))
+
+
+def mean_around(A: sp.csr_array, S: np.ndarray) -> np.ndarray:
+    """mean_u S(u) over the neighbours u, [n, c]; 0 for nodes without any."""
     degree = np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
-    return np.asarray((A @ suits) / np.where(degree > 0, degree, 1.0)[:, None])
+    return np.asarray((A @ S) / np.where(degree > 0, degree, 1.0)[:, None])
 
 
 def strangeness(P: np.ndarray, messages: np.ndarray, strength: float) -> np.ndarray:
@@ -301,7 +305,7 @@ def make_promise(
             "none",
             "Give 'validation' a share above 0, or mark some nodes 'val' in the split.",
         )
-    messages, alpha = heard(P, graph.adjacency, H), 1 - coverage
+    messages, alpha = mean_around(graph.adjacency, suits(P, H)), 1 - coverage
     strength = _chosen_strength(P, messages, y, evidence.choosing, alpha)
     S = strangeness(P, messages, strength)
     own = S[evidence.nodes, y[evidence.nodes]]
@@ -343,7 +347,7 @@ def prediction_sets(
     class_names: tuple[str, ...],
 ) -> PredictionSets:
     """The sets of all nodes of a graph from their probabilities P [n, c]."""
-    S = strangeness(P, heard(P, graph.adjacency, H), promise.strength)
+    S = strangeness(P, mean_around(graph.adjacency, suits(P, H)), promise.strength)
     contains = np.array(promise.thresholds) >= S
     return PredictionSets(contains, class_names, graph.node_ids, promise)
 

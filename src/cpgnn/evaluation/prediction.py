@@ -12,6 +12,7 @@ import numpy as np
 from cpgnn.blend.blend import Said
 from cpgnn.engine.inputs import logits_of
 from cpgnn.engine.scaling import match_names
+from cpgnn.engine.text import count
 from cpgnn.errors import BeliefOverflowError, Message, NotInductiveError, advise
 from cpgnn.evaluation.calibration import softmax
 from cpgnn.graph import Graph
@@ -47,11 +48,10 @@ class Prediction:
 def finite_logits(model: CPGNN, scaled: Graph) -> np.ndarray:
     """One forward pass over all nodes, [n, c]."""
     logits = logits_of(model, scaled)
-    if not np.isfinite(logits).all():
-        nodes = int((~np.isfinite(logits)).any(axis=1).sum())
+    if lost := int((~np.isfinite(logits)).any(axis=1).sum()):
         raise BeliefOverflowError(
             Message(
-                f"Beliefs of {nodes} nodes must be finite. Got infinite ones with "
+                f"Beliefs of {count(lost, 'node')} must be finite. Got infinite ones with "
                 f"K = {model.num_layers}. ",
                 advise("Try {}, or fewer layers.", normalization=("sym", "row")),
             )

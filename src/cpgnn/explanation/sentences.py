@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import softmax
 
-from cpgnn.engine.formatting import edges_lead, signed
-from cpgnn.engine.formatting import whole_percent as percent
+from cpgnn.engine.formatting import edges_lead, signed, whole_percent
 from cpgnn.explanation.wording import because
 from cpgnn.relations.derived import is_far
 
@@ -57,8 +56,8 @@ def sentences(of: Explanation, i: int) -> Iterator[str]:
     names, P = of.class_names, of.probabilities[i]
     best, second = int(of.predicted[i]), int(of.runner_up[i])
     yield (
-        f"{of.node_ids[i]} is *{names[best]}* ({percent(P[best])}), "
-        f"ahead of *{names[second]}* ({percent(P[second])})."
+        f"{of.node_ids[i]} is *{names[best]}* ({whole_percent(P[best])}), "
+        f"ahead of *{names[second]}* ({whole_percent(P[second])})."
     )
     if of.labels[i] >= 0:
         yield _label(of, i, best)
@@ -90,7 +89,7 @@ def _label(of: Explanation, i: int, best: int) -> str:
 def _prior(of: Explanation, i: int, best: int) -> str:
     own = of.prior[i] if of.parts is None else softmax(of.prior[i])
     like, names = int(own.argmax()), of.class_names
-    share = f" ({percent(own[like])})" if of.num_layers else ""
+    share = f" ({whole_percent(own[like])})" if of.num_layers else ""
     text = f"By itself it looks like *{names[like]}*{share}"
     if like != best == of.total[i].argmax():
         text += f": without its neighbours it would not be *{names[best]}*"
@@ -172,12 +171,12 @@ def _edges(of: Explanation, group: int, best: int, total: float) -> str:
     share, name, usual = of.edge_frequency[group, best], of.class_names[group], of.edge_share[best]
     if np.isnan(share):
         return f"; where the edges of *{name}* nodes lead is not known"
-    if percent(share) == percent(usual) or (share > usual) != (total > 0):
+    if whole_percent(share) == whole_percent(usual) or (share > usual) != (total > 0):
         return ""
-    what, lead = edges_lead(of.weighted)
+    (what, lead), best_name = edges_lead(of.weighted), of.class_names[best]
     return (
-        f"; {percent(share)} of the {what} of *{name}* nodes {lead} to *{of.class_names[best]}* "
-        f"({percent(usual)} of all {what} {'does' if of.weighted else 'do'})"
+        f"; {whole_percent(share)} of the {what} of *{name}* nodes {lead} to *{best_name}* "
+        f"({whole_percent(usual)} of all {what} {'does' if of.weighted else 'do'})"
     )
 
 

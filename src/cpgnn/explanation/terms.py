@@ -15,9 +15,9 @@ from cpgnn.relations.relation import EDGES, TWO_HOPS
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
 
-OWN, ECHO = "its own prior", "its own prior, echoed back"
+OWN_PRIOR, ECHO = "its own prior", "its own prior, echoed back"
 REST = "own: everything else"
-NOTHING = 1e-5
+ROUNDING = 1e-5
 """Below it, what is left of the own part is rounding."""
 FAR = "all nodes two hops away"
 
@@ -68,10 +68,10 @@ def _own(of: Explanation, i: int) -> list[Term]:
             for feature, margin in weightiest(of, i)
         ]
         rest = float(of.margin(of.prior[i], i)) - sum(term.margin for term in columns)
-        if columns and abs(rest) < NOTHING:
+        if columns and abs(rest) < ROUNDING:
             return columns
-        return [*columns, Term(REST if columns else OWN, rest, "prior")]
-    own = {OWN: of.prior}
+        return [*columns, Term(REST if columns else OWN_PRIOR, rest, "prior")]
+    own = {OWN_PRIOR: of.prior}
     if of.parts is not None:
         own = {f"own: {PARTS.get(name, name)}": part for name, part in of.parts.items()}
     listed = [

@@ -13,7 +13,7 @@ from cpgnn.engine.text import count
 from cpgnn.evaluation.calibration import LEAST, Calibration, Reliability
 from cpgnn.evaluation.verdict import measured
 from cpgnn.explanation.sentences import PARTS, USES
-from cpgnn.explanation.terms import ECHO, OWN
+from cpgnn.explanation.terms import ECHO, OWN_PRIOR
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
 from cpgnn.relations.relation import TWO_HOPS
 from cpgnn.report.answer import answer
@@ -72,7 +72,7 @@ def gather(run: Run, name: str) -> dict[str, Any]:
             "run": name,
             "layers": classifier.num_layers_,
             "far": TWO_HOPS in classifier.evidence_,
-            "own": OWN,
+            "own": OWN_PRIOR,
             "echo": ECHO,
             "uses": ["", USES["train"], USES["val"], USES["test"]],
             "nodes": node_data(classifier, P, listed.positions),
