@@ -81,6 +81,8 @@ def test_hubs():
     found = found_in(star)["hubs"]
     assert (found.count, found.nodes) == (1, ("0",))
     assert found.severity == "note"
+    assert found.detail.startswith("1 node has at least 100 neighbours")
+    assert "and holds 50 % of all edge ends" in found.detail
     assert "hubs" not in found_in(Graph.from_edges(center[:50], np.arange(1, 51)))
 
 

@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from cpgnn import Graph, Split, load_dataset
-from cpgnn.check import check, find
+from cpgnn.check import check, check_loaded, find
 from cpgnn.check.twins import coincidences, held_out_twins, row_groups, row_hashes
+from cpgnn.io import read_graph
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -115,6 +116,20 @@ def test_copied_features(sparse):
     assert codes(check(graph, compare=False))["twins-by-features"].severity == "risk"
     other = graph.with_features(rng.normal(size=(200, 4)))
     assert "twins-by-features" not in codes(check(other, compare=False))
+
+
+def test_nodes_without_a_row_are_no_twins(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = "".join(f"n{i},{','.join(map(str, rng.normal(size=4)))}\n" for i in range(100))
+    (tmp_path / "f.csv").write_text("id,a,b,c,d\n" + rows)
+    edges = "".join(f"n{i},n{(i + 1) % 140}\n" for i in range(140))
+    (tmp_path / "e.csv").write_text(edges)
+    labels = "".join(f"n{i},{'x' if i < 100 else 'y'}\n" for i in range(140))
+    (tmp_path / "l.csv").write_text(labels)
+    loaded = read_graph(tmp_path / "e.csv", tmp_path / "l.csv", tmp_path / "f.csv")
+    found = codes(check_loaded(loaded, compare=False))
+    assert found["missing-features"].count == 40
+    assert "twins-by-features" not in found
 
 
 def test_coarse_features_are_equal_by_chance():

@@ -72,6 +72,28 @@ READ = {
     "day first, since one is above 12": (["03/04/2024", "31/12/2023", "01/02/2024"], None, "dates"),
     "month first, since one is above 12": (["03/04/2024", "12/31/2023", "01/02/2024"], None, "dat"),
     "month by name": (["5 Jan 2024", "31 Dec 2023", "1 Feb 2024"], None, "dates"),
+    "month by name, in Spanish": (["5-ene-24", "31-dic-23", "1-feb.-24"], None, "dates"),
+    "month by name, in German": (
+        ["5. Januar 2024", "31. Dez. 2023", "1. März 2024"],
+        None,
+        "dates",
+    ),
+    "month by name, in French": (["5 août 2024", "31 déc. 2023", "1 juillet 2024"], None, "dates"),
+    "month by name, in Portuguese": (
+        ["5 de maio de 2024", "31 dez 2023", "1 set 2024"],
+        None,
+        "dates",
+    ),
+    "years first, in Japanese": (["2024年1月5日", "2023年12月31日", "2024年2月1日"], None, "dates"),
+    "am and pm": (
+        ["01/31/2024 06:00 AM", "12/31/2023 12:00 PM", "01/02/2024 12:00 AM"],
+        [days(2024, 1, 31) + 0.25, days(2023, 12, 31) + 0.5, days(2024, 1, 2)],
+        "dates",
+    ),
+    "yen": (["1,234円", "5円", "17,000円"], [1234, 5, 17000], "17000"),
+    "hai": (["はい", "いいえ", "はい"], [1, 0, 1], "yes or no"),
+    "istina": (["Да", "нет", "нет"], [1, 0, 0], "yes or no"),
+    "wahr": (["WAHR", "FALSCH", "WAHR"], [1, 0, 1], "yes or no"),
     "times": (["14:35", "00:00", "23:59:59"], [52500, 0, 86399], "seconds after midnight"),
 }
 DATES = {
@@ -79,6 +101,11 @@ DATES = {
     "day first, since one is above 12": [(2024, 4, 3), (2023, 12, 31), (2024, 2, 1)],
     "month first, since one is above 12": [(2024, 3, 4), (2023, 12, 31), (2024, 1, 2)],
     "month by name": [(2024, 1, 5), (2023, 12, 31), (2024, 2, 1)],
+    "month by name, in Spanish": [(2024, 1, 5), (2023, 12, 31), (2024, 2, 1)],
+    "month by name, in German": [(2024, 1, 5), (2023, 12, 31), (2024, 3, 1)],
+    "month by name, in French": [(2024, 8, 5), (2023, 12, 31), (2024, 7, 1)],
+    "month by name, in Portuguese": [(2024, 5, 5), (2023, 12, 31), (2024, 9, 1)],
+    "years first, in Japanese": [(2024, 1, 5), (2023, 12, 31), (2024, 2, 1)],
 }
 
 
@@ -161,6 +188,15 @@ def test_a_value_for_every_row_is_never_a_category(put):
         InputError, match=r"must have a column of numbers or categories\. Got 'name'"
     ):
         read(put, table(["Ann", "Bob", "Cid"], names="name"), one_hot=True)
+
+
+def test_hardly_a_value_twice_is_no_category_either(put):
+    names = [f"owner {chr(97 + i)}" for i in range(24)]
+    ring = "".join(f"n{i},n{i + 1}\n" for i in range(24))
+    content = "id;name;x\n" + "".join(f"n{i};{[*names, names[0]][i]};{3 * i}\n" for i in range(25))
+    loaded = read_graph(put("e.csv", ring), features=put("f.csv", content))
+    assert loaded.graph.feature_names == ("x",)
+    assert "'name' is not used: nearly all rows have a different value" in loaded.graph.notices[0]
 
 
 def test_columns_can_be_left_out(put):

@@ -70,6 +70,7 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
     if not len(hubs):
         return
     many, largest = int(hubs[:, 1].sum()), int(hubs[-1, 0])
+    hold = "holds" if many == 1 else "hold"
     held = hubs.prod(axis=1).sum() / stats.degrees.prod(axis=1).sum()
 
     yield Finding(
@@ -77,7 +78,7 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
         "hubs",
         "A few nodes have very many neighbours",
         f"{count(many, 'node has', 'nodes have')} at least {least:,.0f} neighbours (the median is "
-        f"{median:g}, the largest {largest:,}) and hold {percent(held, 0)} of all edge ends.",
+        f"{median:g}, the largest {largest:,}) and {hold} {percent(held, 0)} of all edge ends.",
         advise(
             "Check that they are real nodes, not placeholders such as 'unknown'. If training "
             "overflows or is unstable, try {}.",

@@ -58,7 +58,10 @@ def repeated_nodes(graph: Graph, split: Split) -> Iterator[Finding]:
     found = held_out_twins(graph, split, neighbours)
     yield from _finding(graph, found, "neighbours", "problem", f"{LEAST_NEIGHBOURS} or more ")
     if X is not None and coincidences(X) < 1:
-        found = held_out_twins(graph, split, row_groups(X))
+        group = row_groups(X)
+        if graph.mixed is not None:  # nodes without a row are not alike, but unknown
+            group[np.diff(graph.mixed.gaps.indptr) == X.shape[1]] = -1
+        found = held_out_twins(graph, split, group)
         yield from _finding(graph, found, "features", "risk")
 
 

@@ -6,6 +6,8 @@ Nothing heavy is imported here: `cpgnn --help` answers at once.
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -186,9 +188,19 @@ def in_flags(mention: Mention) -> str:
         return "--" + name.replace("_", "-")
     if values == (False,):
         return OFF[name]
-    spelt = [str(value) or "''" for value in values if value is not None]
-    words = either(spelt if name in COLUMNS else [word.replace("_", "-") for word in spelt])
+    spelt = [str(value) for value in values if value is not None]
+    if name in COLUMNS:
+        words = either([_for_shells(word) for word in spelt])
+    else:
+        words = either([word.replace("_", "-") for word in spelt])
     return f"{flag} {words}" if name else words
+
+
+def _for_shells(word: str) -> str:
+    """A user's own word as a shell takes it: `"Betrag (EUR)"`."""
+    if word == "…" or re.fullmatch(r"[\w.,:+/-]+", word):
+        return word
+    return shlex.quote(word) if re.search(r'["$`\\!]', word) or not word else f'"{word}"'
 
 
 def _flags() -> set[str]:

@@ -87,6 +87,8 @@ class Columns:
     """Whether edges have a direction, or which types of them do; None: nobody said so."""
     encoding: str | None = None
     """Of text tables that are neither UTF-8 nor UTF-16; None: Windows-1252."""
+    of_labels: Sequence[str] = ()
+    """Columns of the labels besides the id: unless somebody names them, they are no features."""
 
     def __post_init__(self) -> None:
         check_choice("decimal", self.decimal, (None, ".", ","))
@@ -180,6 +182,7 @@ class Columns:
         if chosen := find.several("feature", self.feature):
             return [ids, *_there(*chosen, self.find_kind(path, header))]
         ignored = {*find.several("ignore", self.ignore)}
+        ignored |= {i for i, name in enumerate(header or ()) if name in self.of_labels}
         if ids and find.is_index(0):
             ignored.add(0)
         return [ids, *(i for i in range(width) if i != ids and i not in ignored)]

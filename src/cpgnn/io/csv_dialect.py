@@ -12,8 +12,9 @@ from typing import IO
 
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import InputError, Message, advise
-from cpgnn.io.files import NotUTF8Error, Transcoded, named, wrong
-from cpgnn.io.headers import HeaderRule
+from cpgnn.io.around import MOST_TOTALS, but_totals, is_total, said_of_titles, titles
+from cpgnn.io.files import NotUTF8Error, Transcoded, named, opened, wrong
+from cpgnn.io.headers import HeaderRule, one_line
 
 SAMPLE_LINES = 200
 SAMPLE_BYTES = 1 << 20
@@ -21,6 +22,11 @@ LONGEST_LINE, LONGEST_CELL, MOST_COLUMNS = 1 << 22, 1 << 17, 50_000
 """Bytes, characters and cells: what no table needs, and what a reader could choke on."""
 BOM = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_SEP = re.compile(r'"?sep=([;,\t|])"?')
+"""A first line that tells Excel the delimiter."""
+_OPENS = re.compile(r'(^|[\t;,])\s*"')
+MOST_JOINED = 20
+"""Lines that one row may take, where the first lines are looked at."""
 _BLANKS = re.compile(rb'("(?:[^"\r\n]|"")*")|[ \t]+')
 
 
@@ -48,9 +54,15 @@ def sniff(path: Path, stream: IO[bytes], rule: HeaderRule) -> Dialect:
     """The dialect of the text table in `stream`, which stands at its start."""
     raw, lines = _sample(path, stream)
     rows = [i for i, line in enumerate(lines) if line.strip()]
+    named_delimiter = _SEP.fullmatch(lines[rows[0]]) if rows else None
+    rows = rows[1:] if named_delimiter else rows
     if not rows:
         raise wrong(path, "A table", "have at least one row", "an empty file")
-    delimiter = _delimiter([lines[i] for i in rows if not _is_comment(lines[i])])
+    delimiter = (
+        named_delimiter[1]
+        if named_delimiter
+        else _delimiter([lines[i] for i in rows if not _is_comment(lines[i])])
+    )
     cells = {i: _split(lines[i], delimiter) for i in rows}
     widest = max(map(len, cells.values()))
     if widest > MOST_COLUMNS:
@@ -73,8 +85,11 @@ def sniff(path: Path, stream: IO[bytes], rule: HeaderRule) -> Dialect:
     )
     if spaced:
         cells = {i: [cell.lstrip(" ") for cell in cells[i]] for i in rows}
+    sample = but_totals([cells[i] for i in rows])
+    above = titles(sample, rule)
+    over, rows = rows[:above], rows[above:]
     first = cells[rows[0]]
-    has_header, announce = rule.decide(first, [cells[i] for i in rows[1:]])
+    has_header, announce = rule.decide(first, sample[above + 1 :])
     notices: list[str] = []
     encoding = None
     if isinstance(stream, Transcoded):
@@ -85,15 +100,19 @@ def sniff(path: Path, stream: IO[bytes], rule: HeaderRule) -> Dialect:
     if comments:
         skipped = count(comments, "comment line", "comment lines")
         notices.append(f"{path}: skipped {skipped} at the top.")
+    if over:
+        notices.append(f"{path}: {said_of_titles([lines[i] for i in over])}")
     if has_header and announce:
-        notices.append(f"{path}: line {rows[0] + 1} ({', '.join(first)}) was read as a header.")
-    skip = rows[0] + has_header
+        notices.append(
+            f"{path}: line {rows[0] + 1} ({', '.join(map(one_line, first))}) was read as a header."
+        )
+    skip = rows[0] + has_header * (1 + lines[rows[0]].count("\n"))
     bom = len(BOM) if raw[0].startswith(BOM) else 0
     usual = Counter(len(cells[i]) for i in rows).most_common(1)[0][0]
     return Dialect(
         delimiter=delimiter,
         columns=len(first) if has_header else usual,
-        header=tuple(cell.strip() for cell in first) if has_header else None,
+        header=tuple(map(one_line, first)) if has_header else None,
         skip_lines=skip,
         skip_bytes=max(bom, sum(len(line) for line in raw[:skip])),
         longest=max(len(line) for line in raw),
@@ -128,12 +147,32 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
         except UnicodeDecodeError:
             raise not_utf8(path, line, number) from None
         lines.append(text.rstrip("\r\n"))
-    return raw, lines
+    return raw, _joined(lines)
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """Lines that a quoted cell goes on in are joined to its first one, and empty themselves."""
+    made, i = list(lines), 0
+    while i < len(lines):
+        end = i + 1
+        if lines[i].count('"') % 2 and _OPENS.search(lines[i]):
+            while end < min(i + MOST_JOINED, len(lines)) and not lines[end].count('"') % 2:
+                end += 1
+            if end < min(i + MOST_JOINED, len(lines)):
+                end += 1
+                made[i:end] = ["\n".join(lines[i:end]), *[""] * (end - i - 1)]
+            else:
+                end = i + 1
+        i = end
+    return made
 
 
 def not_utf8(path: Path, line: bytes, number: int) -> InputError:
     shown = shorten(line.decode("latin-1").strip())
-    hint = advise("Name its encoding with {}, or save it as UTF-8.", encoding="…")
+    hint = advise(
+        "Name its encoding with {} (cp1250, shift_jis, gb18030 …), or save it as UTF-8.",
+        encoding="…",
+    )
     got = f"other bytes in {shown}"
     return wrong(path, "A table", "be UTF-8", got, hint, line=number, kind=NotUTF8Error)
 
@@ -207,3 +246,18 @@ def rows_of(stream: IO[bytes], dialect: Dialect) -> Iterator[tuple[int, list[str
             continue
         if row:
             yield start, row
+
+
+def lines_below(path: Path, dialect: Dialect) -> list[str]:
+    """Text below the last row, `(759 rows affected)`, if nothing else is wrong with the rows."""
+    ragged: list[tuple[int, str]] = []
+    rows = 0
+    with opened(path, dialect.encoding) as stream:
+        for rows, (_, row) in enumerate(rows_of(stream, dialect), start=1):
+            if len(row) != dialect.columns:
+                if len(row) != 1 or len(ragged) == MOST_TOTALS:
+                    return []
+                ragged.append((rows, row[0]))
+    below = [text for at, text in ragged if at > rows - len(ragged)]
+    told = all(" " in text.strip() or is_total(text) for text in below)
+    return below if told and len(below) == len(ragged) < rows else []

@@ -18,7 +18,7 @@ from cpgnn.io.address import Place
 from cpgnn.io.by_content import edge_order, find_ends
 from cpgnn.io.column_choice import Columns, Header, UnclearColumnsError
 from cpgnn.io.headers import AMOUNT, ENDS, NUMBER, WEIGHT, is_word, misplaced, near_name, plain
-from cpgnn.io.ids import check_ids, encode_pair
+from cpgnn.io.ids import check_ids, encode_pair, whole_ends
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.readings import find_reading, read_numbers, reading_notices
 from cpgnn.io.tables import TableFile, known_cells, read_table
@@ -86,6 +86,7 @@ def read_edges(path: Place, columns: Columns) -> EdgeList:
     width = file.table.num_columns
     if width not in (2, 3):
         raise file.wrong_width("Edges", "have 2 or 3 columns: source, target[, weight]")
+    file = whole_ends(file)
     notices = list(file.notices)
     if guessed:
         ends = "{source!r} and {target!r}".format(**guessed)
@@ -132,6 +133,7 @@ def _found(path: Place, columns: Columns) -> tuple[TableFile, Columns, dict[str,
         file = read(pick=columns.edges)
     except UnclearColumnsError:
         whole = read(numbers=False)
+        _check_list(whole)
         ends = find_ends(whole)
         if ends is None or whole.header is None:
             raise
@@ -141,6 +143,15 @@ def _found(path: Place, columns: Columns) -> tuple[TableFile, Columns, dict[str,
     if order := edge_order(file, columns):
         file = read(pick=lambda *_: order)
     return file, columns, guessed
+
+
+def _check_list(file: TableFile) -> None:
+    """Refuse a matrix: nodes in the header that are the ids of the first column, too."""
+    names = pa.array((file.header or ())[1:], pa.string())
+    known = int(pc.sum(pc.is_in(names, value_set=file.table.column(0))).as_py() or 0)
+    if known >= 3 and 2 * known >= len(names):
+        hint = "Write one row for every edge."
+        raise file.wrong("Edges", "be a list: source, target[, weight]", "a matrix", hint)
 
 
 def _one_way(columns: Columns, types: pd.Categorical | None) -> Directed:

@@ -29,6 +29,8 @@ from cpgnn.io.tables import TableFile, as_array, known_cells
 Impute = Literal["median"] | None
 
 MAX_CATEGORIES = 1000
+MOSTLY, FEW = 0.9, 20
+"""Text with so many values for each row that has one is no category, if it has more than a few."""
 MOST_TEXT = 1000
 """Columns that are not plain numbers: each is read in a dozen ways, in milliseconds."""
 SPARSE_FROM = 64
@@ -164,9 +166,11 @@ def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> t
     numbers = sum(is_number(re.sub(r"[\s%€$£]", "", value)) for value in values)
     if not one_hot and 2 * numbers > len(values):  # a slip among numbers, not a category
         raise _not_a_number(file, i, advise("Correct it, or use {}.", one_hot=True))
-    if 1 < len(values) == len(known):
+    every = 1 < len(values) == len(known)
+    if every or (not one_hot and FEW < len(values) >= MOSTLY * len(known)):
+        rows = "every row has" if every else "nearly all rows have"
         notices.append(
-            f"{file.path}: column {file.column(i)} is not used: every row has a different "
+            f"{file.path}: column {file.column(i)} is not used: {rows} a different "
             "value, which says nothing about other nodes."
         )
         return ()

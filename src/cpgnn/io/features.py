@@ -17,11 +17,12 @@ from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.text import count
 from cpgnn.errors import advise
 from cpgnn.io.address import Place
+from cpgnn.io.around import without_totals
 from cpgnn.io.by_content import find_ids, is_told
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_matrix import FeatureRows, FeatureRule, Impute, build_matrix
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
-from cpgnn.io.ids import distinct
+from cpgnn.io.ids import as_in_edges, distinct
 from cpgnn.io.parquet import is_parquet
 from cpgnn.io.problems import Problems
 from cpgnn.io.tables import TableFile, read_table
@@ -43,6 +44,8 @@ def read_features(
     `partly`: another file has the rest of those columns. `nodes`: ids of the edges, if known.
     """
     file, chosen, guessed = _found(path, rule, chosen, nodes)
+    if file.table.num_columns:
+        file = as_in_edges(without_totals(file, nodes), nodes)
     with_label = None
     if labelled is not None and file.table.num_columns:
         with_label = pc.is_in(file.table.column(0), value_set=labelled).to_numpy()
@@ -58,6 +61,9 @@ def read_features(
             hint = "Add a header."
             raise file.wrong("Each of several feature files", "name its columns", "no header", hint)
         rule = replace(rule, like=rule.like.part(file.header[1:]))
+    labels = [name for name in file.unused if name in chosen.of_labels]
+    rest = tuple(name for name in file.unused if name not in labels)
+    file = replace(file, unused=rest)
     problems = Problems()
     with problems.noted():
         ids = distinct(file, file.table.column(0), "have features")
@@ -69,6 +75,7 @@ def read_features(
         for name in (built.columns.used(file.header[1:]) if file.header else ())
         if plain(name) in LABEL | SPLIT
     ]
+    used += [f"{path}: column {name!r} is in the labels: no feature." for name in labels]
     by_name = file.moved(("id",)) if chosen.id is None or guessed else []
     told = (*file.notices, *by_name, *used, *built.notices)
     return replace(built, ids=ids, kinds=kinds, notices=told)

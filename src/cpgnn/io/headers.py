@@ -33,6 +33,11 @@ def plain(name: str) -> str:
     return re.sub(r"[\s_.\-\u0300-\u036f]+", "", bare)
 
 
+def one_line(name: str) -> str:
+    """A column name as it is shown: what a spreadsheet broke into lines is put together."""
+    return re.sub(r"\s*\n\s*", " ", name.strip())
+
+
 def _names(text: str) -> frozenset[str]:
     return frozenset(plain(name) for name in text.split())
 

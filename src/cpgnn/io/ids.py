@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -23,10 +24,16 @@ Fold = Callable[[pa.Array], pa.Array]
 _FOLDS: dict[str, Fold] = {
     "in surrounding spaces": pc.utf8_trim_whitespace,
     "in case": pc.utf8_lower,
+    "in an apostrophe in front": lambda ids: pc.utf8_ltrim(ids, "'"),
     "in '.0' at the end": lambda ids: pc.replace_substring_regex(ids, r"\.0$", ""),
     "in leading zeros": lambda ids: pc.utf8_ltrim(ids, "0"),
     "in their Unicode form": lambda ids: pc.utf8_normalize(ids, "NFKC"),
 }
+_POINT_ZERO, _APOSTROPHE = (r"^\d+\.0$", r"\.0$"), (r"^'.", "^'")
+"""How ids with a mark are written, and the mark."""
+_SHORTENED = r"^\d([.,]\d+)?[eE]\+\d{2,3}$"
+"""A long number as a spreadsheet shows it: the other digits are lost."""
+_AS_TEXT = "A spreadsheet shortened it: format the column as text there, and export it again."
 _SPACES = "differ by more than surrounding spaces"
 _REMOVE = "Remove the spaces around the ids."
 
@@ -90,6 +97,53 @@ def extend(ids: pa.Array, more: pa.Array) -> tuple[np.ndarray, pa.Array]:
     return positions, pa.concat_arrays([ids, more.filter(pa.array(fresh))])
 
 
+def as_in_edges(file: TableFile, nodes: pa.Array | None) -> TableFile:
+    """A table of nodes without what was put around all of its ids, if the edges have them bare:
+    `12.0`, as pandas writes whole numbers beside a gap, or `'007`, as one types text in Excel."""
+    column = file.table.column(0)
+    for mark in (_POINT_ZERO, _APOSTROPHE):
+        bare = _bare(column, *mark)
+        if bare is None or nodes is None or _any_of(column, nodes) or not _any_of(bare, nodes):
+            continue
+        table = file.table.set_column(0, file.table.column_names[0], bare)
+        return replace(file, table=table, told=(*file.told, _said_of_bare(file, column, bare)))
+    return file
+
+
+def whole_ends(file: TableFile) -> TableFile:
+    """A table of edges between whole numbers, where one end or both say `12.0`, with `12`."""
+    ends = [file.table.column(i) for i in (0, 1)]
+    bare = [_bare(column, *_POINT_ZERO) for column in ends]
+    for column, made in zip(ends, bare, strict=True):
+        if made is None and (
+            bare == [None, None] or not pc.all(pc.match_substring_regex(column, r"^\d+$")).as_py()
+        ):
+            return file
+    table, told = file.table, []
+    for i, (column, made) in enumerate(zip(ends, bare, strict=True)):
+        if made is not None:
+            table = table.set_column(i, table.column_names[i], made)
+            told.append(_said_of_bare(file, column, made))
+    return replace(file, table=table, told=(*file.told, told[0]))
+
+
+def _bare(column: pa.ChunkedArray, written: str, mark: str) -> pa.ChunkedArray | None:
+    """Ids without a mark, if every one of them is written with it."""
+    for ids in (column.slice(0, 1), column):  # nearly always, the first one tells
+        if not len(ids) or not pc.all(pc.match_substring_regex(ids, written)).as_py():
+            return None
+    return pc.replace_substring_regex(column, mark, "")
+
+
+def _any_of(ids: pa.ChunkedArray, nodes: pa.Array) -> bool:
+    return bool(pc.any(pc.is_in(ids, value_set=nodes)).as_py())
+
+
+def _said_of_bare(file: TableFile, column: pa.ChunkedArray, bare: pa.ChunkedArray) -> str:
+    was, became = (shorten(ids[0].as_py()) for ids in (column, bare))
+    return f"{file.path}: ids such as {was} are read as {became}."
+
+
 # -- checks -------------------------------------------------------------------------------------
 
 
@@ -106,6 +160,7 @@ def check_ids(file: TableFile, ids: pa.Array, rows_of: Callable[[int], np.ndarra
         (blank, "not be empty", "Name the node, or remove the row."),
         (broken, "be on one line", "Close the quotation mark, or double it inside a quoted cell."),
         (has_control(ids), NO_CONTROL, ""),
+        (pc.match_substring_regex(ids, _SHORTENED), "have all its digits", _AS_TEXT),
     ):
         with problems.noted():
             positions = np.flatnonzero(bad.to_numpy(zero_copy_only=False))[:MOST].tolist()
@@ -146,8 +201,9 @@ def _refuse_repeats(file: TableFile, codes: np.ndarray, ids: pa.Array, what: str
     first_rows = np.unique(codes, return_index=True)[1]
     again = np.ones(len(codes), dtype=bool)
     again[first_rows] = False
-    blank = pc.equal(pc.utf8_trim_whitespace(ids), "").to_numpy(zero_copy_only=False)
-    again &= ~blank[codes]  # they are refused for that
+    blank = pc.equal(pc.utf8_trim_whitespace(ids), "")
+    bad = pc.or_(blank, pc.match_substring_regex(ids, _SHORTENED)).to_numpy(zero_copy_only=False)
+    again &= ~bad[codes]  # they are refused for that
     if not again.any():
         return
     firsts = {row: int(first_rows[codes[row]]) for row in np.flatnonzero(again)[:MOST].tolist()}

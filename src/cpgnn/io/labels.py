@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from cpgnn.engine.text import count, shorten
 from cpgnn.errors import Message, advise
 from cpgnn.io.address import Place
+from cpgnn.io.around import without_totals
 from cpgnn.io.by_content import find_labels, is_header, is_told, label_first
 from cpgnn.io.column_choice import Columns, UnclearColumnsError
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
-from cpgnn.io.ids import distinct
+from cpgnn.io.ids import as_in_edges, distinct
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, as_array, read_table
 from cpgnn.io.times import take_times
@@ -62,6 +63,7 @@ def read_labels(
 ) -> LabelRows:
     """Labels from a table: id, label[, split]. `nodes`: ids of the edges, where they are known."""
     file, guessed = _found(path, columns, nodes)
+    file = as_in_edges(without_totals(file, nodes), nodes)
     file, times, dated = take_times(file, columns)
     file, kinds = _kinds(file, columns, unlabelled)
     width = file.table.num_columns

@@ -40,6 +40,7 @@ def single_labels(graph: Graph) -> list[str]:
     if not len(alone):
         return []
     names = listed([graph.class_names[i] for i in alone])
-    what = "Class {} has" if len(alone) == 1 else "The classes {} have"
-    text = f"{what.format(names)} only one labelled node: it is trained on, not tested. "
+    text = f"Class {names} has only one labelled node: it is trained on, not tested. "
+    if len(alone) > 1:
+        text = f"The classes {names} have only one labelled node each, trained on and not tested. "
     return [Message(text, advise("To merge small classes, use {}.", merge_rare=2))]

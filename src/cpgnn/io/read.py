@@ -153,7 +153,8 @@ def read_graph(
         graph, notices = replace(merged, notices=graph.notices), [*notices, *told]
     if split is None:
         notices += rare_classes.single_labels(graph)
-    graph = replace(graph, notices=(*notices, *graph.notices), kinds=kinds, mixed=mixed)
+    said = tuple(dict.fromkeys((*notices, *graph.notices)))  # one file may be read twice
+    graph = replace(graph, notices=said, kinds=kinds, mixed=mixed)
     kept = keep_rows is True or len(given.source) <= keep_rows
     return LoadedGraph(
         graph if tables is None else as_given(graph, chosen, *tables),
@@ -186,6 +187,8 @@ def _read_files(
     with problems.noted():
         if labels is not None:
             label_rows = read_labels(locate(labels), unlabelled, columns, nodes)
+    if label_rows is not None and label_rows.file.header:
+        columns = replace(columns, of_labels=label_rows.file.header[1:])
     one = isinstance(features, str | os.PathLike)
     paths = [locate(path) for path in ([features] if one else features or ())]
     is_npz = [os.fspath(path).lower().endswith(".npz") for path in paths]
@@ -204,6 +207,8 @@ def _read_files(
             )
             read.append(part)
     problems.stop()
+    if label_rows is not None and label_rows.file.path in paths:  # there, the others are used
+        label_rows = replace(label_rows, file=replace(label_rows.file, unused=()))
     if len(read) > 1:
         feature_rows = join_features(read, rule, columns)
     elif read:

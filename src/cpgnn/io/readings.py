@@ -21,6 +21,7 @@ from cpgnn.engine.formatting import percent as in_percent
 from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import advise
 from cpgnn.io.headers import LONGEST_NUMBER, SPREADSHEET_ERRORS
+from cpgnn.io.months import in_english
 from cpgnn.io.tables import TableFile, as_array, known_cells
 
 Decimal = Literal[".", ","]
@@ -33,7 +34,7 @@ SAMPLE = 1000
 _SPACES = "\u00a0\u202f "
 _CURRENCY = (
     r"[$€£¥₹₽₩₺₴]|US\$|kr\.?|zł|Fr\.|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|"
-    r"NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR"
+    r"NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|ZAR|円|元|원|Kč|Ft|руб\.?"
 )
 _DRESSED = re.compile(
     rf"(?P<open>\()?(?P<sign>[+\-−]?)[{_SPACES}]?(?P<money>{_CURRENCY})?[{_SPACES}]?(?P<sign2>[+\-−]?)"
@@ -54,16 +55,27 @@ def _digits(decimal: str, thousands: str) -> re.Pattern[str]:
 _DIGITS = {".": _digits(".", ","), ",": _digits(",", ".")}
 _UNIT = re.compile(r"\d\s?([^\W\d_]{1,4}[²³]?|°[CF]?)$")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
-_PAIRS = ("true false", "yes no", "y n", "t f", "on off", "ja nein", "oui non", "si no", "sí no")
+# fmt: off
+_PAIRS = (
+    "true false", "yes no", "y n", "t f", "on off", "ja nein", "oui non", "si no", "sí no", "sì no",
+    "sim não", "ja nee", "ja nej", "ja nei", "tak nie", "ano ne", "igen nem", "kyllä ei",
+    "evet hayır", "да нет", "так ні", "はい いいえ", "是 否", "예 아니오",
+    "wahr falsch", "vrai faux", "verdadero falso", "verdadeiro falso", "vero falso",
+    "waar onwaar",
+    "prawda fałsz", "истина ложь",
+)
+# fmt: on
 _YES = {pair.split()[0] for pair in _PAIRS}
 _NO = {pair.split()[1] for pair in _PAIRS}
 # fmt: off
 _DAYS = (
     "%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%Y", "%m-%d-%Y",
-    "%Y/%m/%d", "%Y.%m.%d", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y",
+    "%Y/%m/%d", "%Y.%m.%d", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y",
+    "%d. %b %Y", "%d %b %y", "%d-%b-%y", "%Y年%m月%d日", "%Y. %m. %d.",
 )
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 # fmt: on
-_DATE_FORMATS = ("ISO8601", *(day + time for day in _DAYS for time in ("", " %H:%M", " %H:%M:%S")))
+_DATE_FORMATS = ("ISO8601", *(day + time for day in _DAYS for time in _TIMES))
 
 
 @dataclass(frozen=True)
@@ -83,6 +95,8 @@ class Reading:
     def numbers(self, cells: pd.Series) -> np.ndarray:
         """The cells, text, as float64; NaN where one does not fit."""
         if self.kind == "date":
+            if "%b" in self.date_format:
+                cells = in_english(cells)
             days = pd.to_datetime(cells, format=self.date_format, errors="coerce", utc=True)
             since = days - pd.Timestamp(0, tz="UTC")
             return (since / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
@@ -181,7 +195,7 @@ def _candidates(cells: pd.Series, decimal: Decimal | None) -> Iterator[Reading]:
             yield Reading("number", sign, percent)
         if (found := _UNIT.search(cells[0])) and sample.str.endswith(found[1]).all():
             yield Reading("number", sign, unit=found[1])
-    if sample.str.contains(r"\d[-/.: ,].*\d").mean() >= 0.5:
+    if sample.str.contains(r"\d[-/.: ,年].*\d").mean() >= 0.5:
         yield Reading("time")
         for date_format in _DATE_FORMATS:
             yield Reading("date", date_format=date_format)

@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from cpgnn.engine.memory import memory_limit
 from cpgnn.io.address import Address
+from cpgnn.io.around import but_totals, said_of_titles, titles
 from cpgnn.io.csv_dialect import SAMPLE_LINES
 from cpgnn.io.databases import open_table
 from cpgnn.io.files import wrong
-from cpgnn.io.headers import HeaderRule
+from cpgnn.io.headers import HeaderRule, one_line
 from cpgnn.io.workbooks import open_sheet
 
 BATCH = 10_000
@@ -47,11 +48,16 @@ def read_rows(place: Address, rule: HeaderRule) -> Rows:
         first = next(filled, None)
         if first is None:
             raise wrong(place, "A sheet", "have at least one row", "none")
-        start, cells = first
         sample = list(islice(filled, SAMPLE_LINES))
+        above = titles([first[1], *(row for _, row in sample)], rule)
+        if above:
+            over = [" ".join(filter(None, row)) for _, row in (first, *sample[: above - 1])]
+            told = (*told, f"{place}: {said_of_titles(over)}")
+            first, *sample = sample[above - 1 :]
+        start, cells = first
         below = [row for _, row in sample]
         width = max(len(row) for row in (cells, *below))
-        named, announce = rule.decide(cells, below)
+        named, announce = rule.decide(cells, but_totals(below))
         if named and announce:
             told = (*told, f"{place}: row {start} ({', '.join(cells)}) was read as a header.")
         body = [*([] if named else [first]), *sample]
@@ -63,7 +69,7 @@ def read_rows(place: Address, rule: HeaderRule) -> Rows:
                 yield row
 
         table = _text(place, rows(), width)
-        top = [*(cell.strip() for cell in cells), *[""] * (width - len(cells))]
+        top = [*map(one_line, cells), *[""] * (width - len(cells))]
         return Rows(tuple(top) if named else None, table, lines, told)
 
 

@@ -17,8 +17,17 @@ import pyarrow.csv as pacsv
 from cpgnn.engine.text import count, first_line, listed, shorten
 from cpgnn.errors import InputError
 from cpgnn.io.address import Address, Place, locate
+from cpgnn.io.around import said_of_lines, said_of_totals, totals_without_ids
 from cpgnn.io.column_choice import Columns
-from cpgnn.io.csv_dialect import LONGEST_CELL, Dialect, not_utf8, rows_of, sniff, squeeze
+from cpgnn.io.csv_dialect import (
+    LONGEST_CELL,
+    Dialect,
+    lines_below,
+    not_utf8,
+    rows_of,
+    sniff,
+    squeeze,
+)
 from cpgnn.io.files import NotUTF8Error, StrPath, all_bytes, arrow_source, opened, western, wrong
 from cpgnn.io.frames import Frame
 from cpgnn.io.headers import MISSING, SPREADSHEET_ERRORS, HeaderRule
@@ -246,7 +255,7 @@ def _read_rows(place: Address, asked: Asked) -> TableFile:
     kept = asked.kept(place, found.header, found.table.num_columns)
     table = with_numbers(found.table, asked.numeric(found.header, kept))
     file = TableFile(place, table, found.header, lines=found.lines, told=found.notices)
-    return _finished(file, kept)
+    return _finished(file, kept, asked)
 
 
 def _read_text(path: Path, asked: Asked, encoding: str | None = None) -> TableFile:
@@ -254,15 +263,19 @@ def _read_text(path: Path, asked: Asked, encoding: str | None = None) -> TableFi
         dialect = sniff(path, stream, asked)
     kept = asked.kept(path, dialect.header, dialect.columns)
     every, numeric = set(range(dialect.columns)), asked.numeric(dialect.header, kept)
+    told: tuple[str, ...] = ()
     try:
         table = _parse(path, dialect, every - numeric)
     except pa.ArrowInvalid:  # text among the numbers, or a fault in the file
         try:
             table = _parse(path, dialect, every)
         except pa.ArrowException as error:
-            raise _fault(path, dialect, error) from None
+            below = lines_below(path, dialect)
+            if not below:
+                raise _fault(path, dialect, error) from None
+            table, told = _parse(path, dialect, every, ragged="skip"), (said_of_lines(path, below),)
         table = with_numbers(table, numeric)
-    return _finished(TableFile(path, table, dialect.header, dialect), kept)
+    return _finished(TableFile(path, table, dialect.header, dialect, told=told), kept, asked)
 
 
 def with_numbers(table: pa.Table, columns: Iterable[int]) -> pa.Table:
@@ -274,11 +287,15 @@ def with_numbers(table: pa.Table, columns: Iterable[int]) -> pa.Table:
     return pa.table(cells, names=table.column_names)
 
 
-def _finished(file: TableFile, kept: Sequence[int]) -> TableFile:
-    """The kept columns without the blank rows at the end."""
+def _finished(file: TableFile, kept: Sequence[int], asked: Asked) -> TableFile:
+    """The kept columns without blank rows and totals at the end."""
     blank = _blank_rows_at_the_end(file.table)
-    filled = file.table.slice(0, file.table.num_rows - blank)
-    file = replace(file, table=filled, blank_rows=blank).picked(kept)
+    table, told = file.table.slice(0, file.table.num_rows - blank), file.told
+    if totals := totals_without_ids(table, [kept[i] for i in asked.ids if i < len(kept)]):
+        first = [str(column[-totals].as_py() or "") for column in table.columns]
+        told = (*told, said_of_totals(file.path, totals, " ".join(filter(None, first))))
+        table = table.slice(0, table.num_rows - totals)
+    file = replace(file, table=table, blank_rows=blank, told=told).picked(kept)
     _check_cells(file)
     return file
 
@@ -316,7 +333,8 @@ def _check_cells(file: TableFile) -> None:
             raise file.wrong(*_LONG, f"{size[row].as_py():,}", _CLOSE, row=row)
 
 
-def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
+def _parse(path: Path, dialect: Dialect, text: set[int], ragged: str = "error") -> pa.Table:
+    """Columns `text` as text, the others as numbers; `ragged` rows are an "error", or "skip"ped."""
     names = [f"c{i}" for i in range(dialect.columns)]
     types = {name: pa.string() if i in text else pa.float64() for i, name in enumerate(names)}
     with opened(path, dialect.encoding) as stream:
@@ -330,7 +348,11 @@ def _parse(path: Path, dialect: Dialect, text: set[int]) -> pa.Table:
             # threads gain nothing on one block, and may outlive a process that ends at once
             use_threads=path.stat().st_size > BLOCK,
         )
-        parse = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=dialect.quoted)
+        parse = pacsv.ParseOptions(
+            delimiter=dialect.delimiter,
+            newlines_in_values=dialect.quoted,
+            invalid_row_handler=lambda _: ragged,
+        )
         convert = pacsv.ConvertOptions(
             column_types=types, null_values=_MARKS, strings_can_be_null=False
         )

@@ -1,0 +1,113 @@
+"""What exports put around a table: lines of title above its header, totals below its last row."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cpgnn.engine.text import count, shorten
+from cpgnn.io.headers import HeaderRule, plain
+
+if TYPE_CHECKING:
+    from cpgnn.io.tables import TableFile
+
+MOST_TITLES, MOST_TOTALS = 30, 5
+"""Rows above and below a table that are looked at."""
+# fmt: off
+_TOTALS = frozenset(plain(name) for name in (
+    "total", "totals", "grand total", "sum", "subtotal", "count", "average", "mean", "median",
+    "summe", "gesamt", "gesamtsumme", "endsumme", "zwischensumme", "anzahl", "durchschnitt",
+    "mittelwert", "somme", "total général", "sous-total", "nombre", "moyenne", "suma",
+    "total general", "promedio", "recuento", "somma", "totale", "media", "conteggio", "soma",
+    "total geral", "média", "totaal", "som", "aantal", "gemiddelde", "razem", "średnia", "liczba",
+    "celkem", "součet", "összesen", "summa", "i alt", "yhteensä", "toplam", "итого", "всего",
+    "сумма", "среднее", "количество", "合計", "総計", "平均", "合计", "总计", "합계", "총계",
+))
+# fmt: on
+_AFTER_WORD = re.compile(r"[\s:=\d.,']*$")
+
+
+def titles(rows: Sequence[Sequence[str]], rule: HeaderRule) -> int:
+    """How many of the first rows are no part of the table.
+
+    They fill at most half as many cells as most rows do, from the left, and below them comes a
+    header.
+    """
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    usual = Counter(filled).most_common(1)[0][0] if filled else 0
+    for i, number in enumerate(filled[:MOST_TITLES]):
+        if 2 * number > usual:
+            return i if i and rule.decide(rows[i], rows[i + 1 :])[0] else 0
+        if number and not rows[i][0].strip():
+            return 0
+    return 0
+
+
+def said_of_titles(lines: Sequence[str]) -> str:
+    first = next((line.strip() for line in lines if line.strip()), "")
+    return f"{count(len(lines), 'line')} above the header not read ({shorten(first)})."
+
+
+def is_total(cell: object) -> bool:
+    """Whether a cell says that its row adds up others: `Total`, `Summe:`, `Count: 759`."""
+    if not isinstance(cell, str) or len(cell) > 100:
+        return False
+    return plain(_AFTER_WORD.sub("", cell)) in _TOTALS
+
+
+def but_totals(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Rows of text without totals among the last ones."""
+    made = list(rows)
+    while len(made) > 1 and is_total(next(filter(str.strip, made[-1]), "")):
+        made.pop()
+    return made
+
+
+def totals_without_ids(table: pa.Table, ids: Sequence[int]) -> int:
+    """How many rows at the end are totals that leave one of the columns of ids empty."""
+    rows = 0
+    while rows < min(MOST_TOTALS, table.num_rows):
+        at = table.num_rows - rows - 1
+        if all(_text(table, at, i) for i in ids):
+            break
+        cells = (_text(table, at, i) for i in range(table.num_columns))
+        if not is_total(next(filter(None, cells), "")):
+            break
+        rows += 1
+    return rows
+
+
+def without_totals(file: TableFile, nodes: pa.Array | None) -> TableFile:
+    """A table of nodes without totals at its end, whose names are no nodes of the edges."""
+    table, rows = file.table, 0
+    while nodes is not None and rows < min(MOST_TOTALS, table.num_rows):
+        name = table.column(0)[table.num_rows - rows - 1].as_py()
+        if not is_total(name) or pc.index(nodes, pa.scalar(name, nodes.type)).as_py() >= 0:
+            break
+        rows += 1
+    if not rows:
+        return file
+    first = _text(table, table.num_rows - rows, 0)
+    kept = table.slice(0, table.num_rows - rows)
+    return replace(file, table=kept, told=(*file.told, said_of_totals(file.path, rows, first)))
+
+
+def said_of_totals(path: object, rows: int, first: str) -> str:
+    what = "the last row sums" if rows == 1 else f"the last {rows} rows sum"
+    return f"{path}: {what} up the others ({shorten(first)}): not read."
+
+
+def said_of_lines(path: object, below: Sequence[str]) -> str:
+    lines = "the last line" if len(below) == 1 else f"the last {len(below)} lines"
+    return f"{path}: {lines} ({shorten(below[0])}) not read: no row of the table."
+
+
+def _text(table: pa.Table, row: int, column: int) -> str:
+    value = table.column(column)[row].as_py()
+    return "" if value is None else str(value).strip()
