@@ -77,3 +77,23 @@ def test_a_promise_per_class_needs_a_promise(cpgnn, files):
         in done.err
     )
     assert not (files / "run").exists()
+
+
+def test_other_kinds_of_nodes_do_not_count_in_the_mean_size(cpgnn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    uses = [(f"a{i}", f"d{10 * y[i] + rng.integers(10)}", "uses") for i in range(60)]
+    pays = [(f"a{i}", f"a{rng.choice(np.flatnonzero(y != y[i]))}", "pays") for i in range(60)]
+    names = ["source", "target", "type"]
+    pd.DataFrame(uses + pays, columns=names).to_csv("edges.csv", index=False)
+    labels = pd.DataFrame({"id": [f"a{i}" for i in range(60)], "label": y})
+    labels.to_csv("labels.csv", index=False)
+    words = ("edges.csv", "--labels", "labels.csv", "--out", "run", "--coverage", 0.8, "--fast")
+    done = cpgnn("fit", *words, "--threads", 1)
+    assert done.code == 0, done.err
+    table = pd.read_csv("run/predictions.csv")
+    kept = json.loads((tmp_path / "run/metrics.json").read_text())["sets"]
+    assert len(table) == 60
+    assert kept["mean_size"] == pytest.approx(table["set_size"].mean())
+    assert "uses (shared), γ = " in (tmp_path / "run/report.html").read_text()

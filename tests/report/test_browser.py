@@ -239,6 +239,35 @@ def test_matrices_of_five_classes_are_not_cut_off(browser, five, width):
     visit.close()
 
 
+BROKEN = """
+() => [...document.querySelectorAll('.grid th span, [data-is=class], [data-is=label]')].flatMap(
+  cell => {
+  const text = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
+  while (text.nextNode()) for (const word of text.currentNode.data.matchAll(/[^\\s-]+/g)) {
+    const range = document.createRange();
+    range.setStart(text.currentNode, word.index);
+    range.setEnd(text.currentNode, word.index + word[0].length);
+    if (range.getClientRects().length > 1) found.push(word[0]);
+  }
+  return found;
+})
+"""
+CUT = """
+() => [...document.querySelectorAll('.grid th span')].filter(
+  span => span.scrollWidth > span.clientWidth + 1 || span.scrollHeight > span.clientHeight + 1
+).map(span => span.innerText)
+"""
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_names_of_classes_are_not_broken_inside_words(browser, five, width):
+    visit = Visit(browser, five, width=width)
+    visit.tab.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
+    assert visit.tab.evaluate(BROKEN) == []
+    assert visit.tab.evaluate(CUT) == []
+    visit.close()
+
+
 def test_follows_dark_and_light_and_prints_in_light(browser, small):
     seen = {}
     colours = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from cpgnn.engine.formatting import shortened
 from cpgnn.evaluation.intervals import EdgeFrequency
-from cpgnn.report.grids import confusion_grid, share_grid
+from cpgnn.report.grids import Grid, confusion_grid, share_grid
 
 
 def frequency(edges: np.ndarray) -> EdgeFrequency:
@@ -30,3 +32,26 @@ def test_counts_that_are_means_say_so():
     assert whole.caption == "12 nodes"
     mean = confusion_grid(np.array([[5.4, 0.6], [2.0, 4.0]]), ("a", "b"), "12 nodes")
     assert mean.caption == "12 nodes; counts are means over the repeats"
+
+
+@pytest.mark.parametrize(
+    ("names", "headers"),
+    [
+        (("bad", "good"), ""),
+        (("0", "1", "2", "3", "4"), ""),
+        (("honest", "accomplice", "fraudster", "merchant", "courier"), "slim"),
+        (("Donaudampfschifffahrtsgesellschaft", "bank"), "slim upright"),
+        (("a bank that lends small sums to people in the country", "shop"), "slim upright"),
+        (tuple(f"class number {i}" for i in range(20)), ""),
+    ],
+)
+def test_headers_turn_where_words_would_break(names, headers):
+    assert Grid("", "", "", names, ()).headers == headers
+
+
+def test_long_names_keep_both_ends():
+    names = [f"urn:example:customer-relationship:{i:05d}" for i in range(10)]
+    short = {shortened(name, 20) for name in names}
+    assert len(short) == 10
+    assert {len(name) for name in short} == {20}
+    assert shortened("account-1") == "account-1"

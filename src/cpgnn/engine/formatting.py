@@ -62,9 +62,9 @@ def signed(margin: float) -> str:
 
 
 def shortened(name: object, longest: int = LONGEST) -> str:
-    """A name, cut where it would fill a line."""
-    text = str(name)
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    """A name without its middle where it would fill a line: long ones often differ at the end."""
+    text, end = str(name), longest // 3
+    return text if len(text) <= longest else f"{text[: longest - 1 - end]}…{text[-end:]}"
 
 
 def quoted(name: object) -> str:

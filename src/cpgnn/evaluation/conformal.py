@@ -97,7 +97,7 @@ class Promise:
     held_out: Scored | None = None
     """Share of held-out nodes whose set has their class."""
     mean_size: Number | None = None
-    """Mean number of classes in the sets of all nodes."""
+    """Mean number of classes in the sets of all nodes that are predicted."""
     p_fair: Share | None = None
     """How often nodes drawn at random would differ from the others as much as the calibration
     nodes do in how sure the model is (Kolmogorov–Smirnov); None where there are no others."""

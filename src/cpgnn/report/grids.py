@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 SIDE_BY_SIDE, UPRIGHT = 3, 8
 """Classes up to which two matrices stand side by side, and beyond which headers stand upright."""
+WIDE, LINES, LONGEST = 12, 3, 40
+"""Letters above a column on a wide page, lines of a header, and letters of a word that count."""
 
 OPTIMISTIC = (
     "The intervals are optimistic: the model is right on fewer than 80 % of the labels that it had "
@@ -55,6 +58,30 @@ class Grid:
     def size(self) -> str:
         c = len(self.names)
         return "few" if c <= SIDE_BY_SIDE else "many" if c > UPRIGHT else ""
+
+    @property
+    def headers(self) -> str:
+        """Where headers would be broken inside words or cut: "upright" on every page, "slim" on
+        narrow ones only. There, columns stand upright and rows have a line of their own."""
+        n = len(self.names)
+        narrow = WIDE if n == 1 else 8 if n <= SIDE_BY_SIDE else max(3, 37 // n)
+        if n > UPRIGHT or _fits(self.names, narrow):
+            return ""
+        return "slim" if _fits(self.names, WIDE) else "slim upright"
+
+    @property
+    def longest_word(self) -> int:
+        """In letters, as far as they count."""
+        return min(LONGEST, _longest_word(self.names))
+
+
+def _longest_word(names: tuple[str, ...]) -> int:
+    return max((len(word) for name in names for word in re.split(r"[\s-]+", name)), default=0)
+
+
+def _fits(names: tuple[str, ...], room: int) -> bool:
+    """Whether headers of so many letters a line need not break words or leave any out."""
+    return _longest_word(names) <= room and max(map(len, names), default=0) <= LINES * room * 0.8
 
 
 def share_grid(

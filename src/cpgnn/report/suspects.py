@@ -18,6 +18,8 @@ from cpgnn.explanation.wording import because
 from cpgnn.run.run import Run
 
 LISTED = 8
+LINE = 34
+"""Letters that stand beside each other on a telephone."""
 COLUMNS = 2
 """Columns that are told of a node in a list."""
 
@@ -47,6 +49,13 @@ class Extremes:
     positions: np.ndarray
     positive: str = ""
     """The class that is looked for: then `first` are its suspects, and probabilities are its."""
+
+    @property
+    def long(self) -> bool:
+        """Whether ids and classes need lines of their own on a telephone."""
+        listed = (*self.first, *self.second)
+        node = max((len(one.id) for one in listed), default=0)
+        return node + 2 * max((len(one.called) for one in listed), default=0) > LINE
 
 
 def extremes(run: Run) -> Extremes:

@@ -123,7 +123,8 @@ def promised(fitted: CPGNNClassifier, coverage: float, per: Per) -> Promise:
     made = fitted.promise(coverage, per, beliefs=beliefs)
     sets, test = fitted.sets(made), fitted.split_.test
     held_out = kept_on(sets, test, fitted.graph_.labels) if len(test) else None
-    return replace(made, held_out=held_out, mean_size=float(sets.sizes.mean()))
+    size = float(sets.sizes[fitted.graph_.predicted].mean())
+    return replace(made, held_out=held_out, mean_size=size)
 
 
 def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: int) -> Split:

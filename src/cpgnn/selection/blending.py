@@ -32,6 +32,7 @@ from cpgnn.blend.blend import Blend, Hearing, Said
 from cpgnn.blend.second_stage import SecondStage, fit_second_stage, in_every_world
 from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.cross_fitting import Worlds
+from cpgnn.engine.formatting import relation_name
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scores import validation_score
 from cpgnn.graph import Graph
@@ -200,7 +201,8 @@ def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> 
         log_p = log_softmax(second.honest, axis=1)
         loss, accuracy = scores(log_p, worlds)
         value = accuracy if score is None else score(second.honest, y)
-        name = f"{', '.join(one.relation for one in hears)}, γ = {hears[0].gamma:g}, λ = {lam:g}"
+        heard = ", ".join(relation_name(one.relation) for one in hears)
+        name = f"{heard}, γ = {hears[0].gamma:g}, λ = {lam:g}"
         tried = Tried(name, value, loss, time.process_time() - start)
         found[hears, lam] = (-loss if score is None else value, second, tried)
 
