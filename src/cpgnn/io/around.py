@@ -1,4 +1,4 @@
-"""What exports put around a table: lines of title above its header, totals below its last row."""
+"""What exports put around a table: lines of title above its header, blank rows and totals below."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -67,6 +68,28 @@ def but_totals(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     while len(made) > 1 and is_total(next(filter(str.strip, made[-1]), "")):
         made.pop()
     return made
+
+
+def blank_rows_at_the_end(table: pa.Table) -> int:
+    """How many rows at the end have no cell with anything in it, as spreadsheets write them."""
+    end = table.num_rows
+    if end and table.num_columns and _filled(table.column(0).slice(end - 1))[0]:
+        return 0  # nearly always, and without a look at thousands of columns
+    while end:
+        start = max(0, end - 10_000)
+        block = [_filled(column.slice(start, end - start)) for column in table.columns]
+        filled = np.flatnonzero(np.any(block, axis=0))
+        if len(filled):
+            return int(table.num_rows - start - filled[-1] - 1)
+        end = start
+    return 0
+
+
+def _filled(column: pa.ChunkedArray) -> np.ndarray:
+    some = pc.is_valid(column)
+    if pa.types.is_string(column.type):
+        some = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(column), ""), False)
+    return np.asarray(some.to_numpy())
 
 
 def totals_without_ids(table: pa.Table, ids: Sequence[int]) -> int:

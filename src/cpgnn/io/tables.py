@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
@@ -17,7 +16,12 @@ import pyarrow.csv as pacsv
 from cpgnn.engine.text import count, first_line, listed, shorten
 from cpgnn.errors import InputError
 from cpgnn.io.address import Address, Place, locate
-from cpgnn.io.around import said_of_lines, said_of_totals, totals_without_ids
+from cpgnn.io.around import (
+    blank_rows_at_the_end,
+    said_of_lines,
+    said_of_totals,
+    totals_without_ids,
+)
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.csv_dialect import (
     LONGEST_CELL,
@@ -289,7 +293,7 @@ def with_numbers(table: pa.Table, columns: Iterable[int]) -> pa.Table:
 
 def _finished(file: TableFile, kept: Sequence[int], asked: Asked) -> TableFile:
     """The kept columns without blank rows and totals at the end."""
-    blank = _blank_rows_at_the_end(file.table)
+    blank = blank_rows_at_the_end(file.table)
     table, told = file.table.slice(0, file.table.num_rows - blank), file.told
     if totals := totals_without_ids(table, [kept[i] for i in asked.ids if i < len(kept)]):
         first = [str(column[-totals].as_py() or "") for column in table.columns]
@@ -298,28 +302,6 @@ def _finished(file: TableFile, kept: Sequence[int], asked: Asked) -> TableFile:
     file = replace(file, table=table, blank_rows=blank, told=told).picked(kept)
     _check_cells(file)
     return file
-
-
-def _blank_rows_at_the_end(table: pa.Table) -> int:
-    """How many rows at the end have no cell with anything in it, as spreadsheets write them."""
-    end = table.num_rows
-    if end and table.num_columns and _filled(table.column(0).slice(end - 1))[0]:
-        return 0  # nearly always, and without a look at thousands of columns
-    while end:
-        start = max(0, end - 10_000)
-        block = [_filled(column.slice(start, end - start)) for column in table.columns]
-        filled = np.flatnonzero(np.any(block, axis=0))
-        if len(filled):
-            return int(table.num_rows - start - filled[-1] - 1)
-        end = start
-    return 0
-
-
-def _filled(column: pa.ChunkedArray) -> np.ndarray:
-    some = pc.is_valid(column)
-    if pa.types.is_string(column.type):
-        some = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(column), ""), False)
-    return np.asarray(some.to_numpy())
 
 
 def _check_cells(file: TableFile) -> None:
