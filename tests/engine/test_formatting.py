@@ -36,7 +36,7 @@ from cpgnn.engine.formatting import (
         (relation_name("uses, shared"), "uses (shared)"),
         (relation_name("pays (out)"), "pays (out)"),
         (what_decides({"own": 0.4, "uses, shared": 0.6}), "its own part 40 %, uses (shared) 60 %"),
-        (quoted("a" * 50), f"“{'a' * 39}…”"),
+        (quoted("a" * 50), f"“{'a' * 26}…{'a' * 13}”"),
     ],
 )
 def test_as_people_read_it(made, text):
