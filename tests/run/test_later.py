@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from cpgnn.cli.printing import in_words
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
 from cpgnn.run.later import extended
@@ -120,9 +121,11 @@ def test_a_featureless_fit_takes_no_features():
 def test_later_edges_without_weights_are_announced_where_the_fit_has_some():
     fitted = graph(FIRST, "abcd", [200.0, 300.0, 400.0])
     bare = extended(fitted, graph([("d", "e")], "de")).notices
-    assert any("each counts 1; in the fit an edge weighs 300 on average" in n for n in bare)
+    [said] = [n for n in bare if "each counts 1; in the fit an edge weighs 300 on average" in n]
+    assert said.endswith("use weight='…'.")
+    assert in_words(said).endswith("use --weight ….")
     weighed = extended(fitted, graph([("d", "e")], "de", [5.0])).notices
-    assert not any("--weight" in n for n in weighed)
+    assert not any("weight=" in n for n in weighed)
 
 
 def test_the_kind_of_a_new_node_follows_from_its_edges_and_columns():

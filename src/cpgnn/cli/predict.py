@@ -53,6 +53,7 @@ def predict(
     check_run_folder(run)
     check_files(edges, *(features or ()))
 
+    from cpgnn.cli.printing import in_words
     from cpgnn.evaluation.thresholds import Flag
     from cpgnn.io import write_table
     from cpgnn.run.later import with_later
@@ -86,7 +87,7 @@ def predict(
         if own is not None:
             more = with_later(fitted, loaded)
             for notice in more.notices:
-                print(f"Note: {notice}", file=sys.stderr)
+                print(f"Note: {in_words(notice)}", file=sys.stderr)
             graph, nodes = more.graph, None if every else more.named
     opt.use_threads(threads)
     table = run_predictions(fitted, graph, nodes, flag)

@@ -16,7 +16,7 @@ from cpgnn.engine.arrays import dense
 from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import count, shorten
-from cpgnn.errors import GraphNotice, advise, must_be
+from cpgnn.errors import GraphNotice, Message, advise, must_be
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.relations.edge_types import UNNAMED
@@ -87,11 +87,10 @@ def extended(
         *told,
     ]
     if fitted.is_weighted and not later.is_weighted and later.num_edges:
-        notices.append(
-            "The later edges have no weights, so each counts 1; in the fit an edge weighs "
-            f"{fitted.adjacency.data.mean():.3g} on average. If a column holds the weights, name "
-            "it with --weight."
-        )
+        said = "The later edges have no weights, so each counts 1; in the fit an edge weighs "
+        mean = f"{fitted.adjacency.data.mean():.3g} on average. "
+        hint = advise("If a column holds the weights, use {}.", weight="…")
+        notices.append(Message(said, mean, hint))
     again = later.num_edges - added
     if fitted.is_weighted and again:
         notices.append(

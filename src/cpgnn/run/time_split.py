@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cpgnn.errors import GraphNotice, check_share, must_be
+from cpgnn.errors import GraphNotice, Mention, Message, check_share, must_be
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.io.times import Times
@@ -40,7 +40,7 @@ def time_split(
     unseen = np.setdiff1d(graph.labels[split.test], graph.labels[split.train])
     if len(unseen):
         must = f"have training labels before {times.said(first)}"
-        hint = "Use a smaller --test, or a split without times."
+        hint = Message("Use a smaller ", Mention("test"), ", or a split without times.")
         raise must_be(f"Class {graph.class_names[unseen[0]]!r}", must, "none", hint)
     return split, _before(graph, times, moment), moment
 
