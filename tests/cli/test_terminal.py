@@ -62,6 +62,18 @@ def test_a_full_output_does_not_undo_what_was_written(tmp_path):
     assert done.stderr == b"Error: Cannot print: no space left on device.\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("gone", ["2>/dev/full", "2>&-", ">/dev/full 2>&1", "<&- >&- 2>&-"])
+def test_messages_that_cannot_be_shown_undo_nothing(tmp_path, gone):
+    """As into a log on a full disk: messages come before the work is done."""
+    script = tmp_path / "command.py"
+    said = "print('note', file=sys.stderr, flush=True)"
+    script.write_text(FOLDER.format(text=TEXT, inside=said, behind=said), encoding="utf-8")
+    words = ["sh", "-c", f'exec "$0" "$1" {gone}', sys.executable, str(script)]
+    assert subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    assert (tmp_path / "run/x").read_text() == "1"
+
+
 def test_a_closed_output(tmp_path):
     script = tmp_path / "command.py"
     for code, expected in ((WRITES, 0), (PRINTS, 1)):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cpgnn import CPGNNClassifier
+from cpgnn.errors import LARGEST_SEED
 from cpgnn.evaluation import cross_validation
 from cpgnn.evaluation.cross_validation import (
     FOLDS,
@@ -54,9 +55,11 @@ def test_nodes_are_held_out_once_a_repeat_and_keep_their_places():
     assert "5-fold cross-validation, repeated 5 times" in str(found)
 
 
-def test_a_class_of_two_makes_two_folds():
+@pytest.mark.parametrize("seed", [0, 2**32 - 1, LARGEST_SEED])
+def test_a_class_of_two_makes_two_folds_with_every_seed(seed):
     labels = np.repeat([0, 1], [10, 2])
-    found = cross_validated(labels, lambda split: {"probabilities": np.zeros((12, 2))})
+    predict = lambda split: {"probabilities": np.zeros((12, 2))}  # noqa: E731
+    found = cross_validated(labels, predict, seed=seed)
     assert found.folds == 2
     assert found.without_graph is None
 

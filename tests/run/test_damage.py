@@ -81,6 +81,15 @@ def forget_labels(folder):
 
 
 DEEP = "[" * 100_000
+PROMISE = {
+    "coverage": 0.9,
+    "per": "all",
+    "thresholds": [0.5, 0.5],
+    "strength": 0,
+    "nodes": [9, 9],
+    "source": "validation",
+    "mean_size": 3.0,
+}
 DAMAGES = {
     "deep config": (CONFIG, write(CONFIG, DEEP)),
     "deep options": (CONFIG, write(CONFIG, '{"cpgnn_version": "0.1.0", "options": ' + DEEP)),
@@ -110,11 +119,14 @@ DAMAGES = {
     "no accuracy": (METRICS, edit(METRICS, "test.accuracy")),
     "accuracy is text": (METRICS, edit(METRICS, "test.accuracy.value", "0.9")),
     "accuracy without end": (METRICS, edit(METRICS, "test.accuracy.value", float("inf"))),
+    "accuracy far beyond 1": (METRICS, edit(METRICS, "test.accuracy.value", 1e308)),
+    "an end of an interval below -1": (METRICS, edit(METRICS, "without_graph.gain.low", -7)),
     "n is a fraction": (METRICS, edit(METRICS, "test.accuracy.n", 0.5)),
     "n below 0": (METRICS, edit(METRICS, "test.accuracy.n", -1)),
     "ragged confusion": (METRICS, edit(METRICS, "test.confusion.0", [1])),
     "confusion of one": (METRICS, edit(METRICS, "test.confusion", [[16]])),
     "confusion below 0": (METRICS, edit(METRICS, "test.confusion.0.0", -1)),
+    "confusion of 10^308 nodes": (METRICS, edit(METRICS, "test.confusion.0.0", 1e308)),
     "classes of others": (METRICS, edit(METRICS, "test.per_class.fraud")),
     "ranked by nobody": (METRICS, edit(METRICS, "test.positive", "other")),
     "precision at text": (METRICS, edit(METRICS, "test.precision_at", {"ten": None})),
@@ -122,6 +134,11 @@ DAMAGES = {
     "shares of one": (METRICS, edit(METRICS, "edge_frequency.evidence", [True])),
     "bins that differ": (METRICS, edit(METRICS, "calibration.before.accuracy", [0.5])),
     "no bins": (METRICS, edit(METRICS, "calibration.after.count", [])),
+    "surer than sure": (METRICS, edit(METRICS, "calibration.before.confidence.0", 7)),
+    "a flag without its precision": (METRICS, edit(METRICS, "flag.test.precision")),
+    "a flag found less than never": (METRICS, edit(METRICS, "flag.validation.recall", -1)),
+    "a flag of half a node": (METRICS, edit(METRICS, "flag.validation.positives", 10**400)),
+    "sets of more classes than there are": (METRICS, edit(METRICS, "sets", PROMISE)),
     "cold": (METRICS, edit(METRICS, "calibration.temperature", 0)),
     "kept in phase 3": (METRICS, edit(METRICS, "kept_epoch.phase", 3)),
     "trials of text": (METRICS, edit(METRICS, "trials", ["MLP-1"])),

@@ -73,8 +73,8 @@ def main() -> None:
     with safe_output() as output:
         code = _exit_code()
         sys.stdout.flush()
-    if output is not None and output.error is not None:
-        code = _without_output(output.error, code)
+        if output is not None and output.error is not None:
+            code = _without_output(output.error, code)
     if code:
         sys.exit(code)
 

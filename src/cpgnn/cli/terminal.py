@@ -28,7 +28,7 @@ SIGNALS = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "The term
 
 
 class Output(io.RawIOBase):
-    """Standard output; what cannot be written is dropped, and `error` says why."""
+    """Standard output or error; what cannot be written is dropped, and `error` says why."""
 
     def __init__(self, handle: int, error: OSError | None = None) -> None:
         self.handle, self.error = handle, error
@@ -63,12 +63,14 @@ class Printed(io.TextIOWrapper):
 def safe_output() -> Iterator[Output | None]:
     """Inside, printing never fails; None where somebody else has taken standard output."""
     codecs.register_error("cpgnn", _degraded)
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr.reconfigure(errors="cpgnn")
-    before = sys.stdout
-    if before is not sys.__stdout__:
+    with _safe("stderr", io.TextIOWrapper), _safe("stdout", Printed) as output:
+        yield output
+
+
+@contextmanager
+def _safe(name: str, kind: type[io.TextIOWrapper]) -> Iterator[Output | None]:
+    before = getattr(sys, name)
+    if before is not getattr(sys, f"__{name}__"):
         yield None
         return
     if before is None:  # closed; another file must not get its number and be printed into
@@ -76,17 +78,18 @@ def safe_output() -> Iterator[Output | None]:
         raw = Output(os.open(os.devnull, os.O_WRONLY), gone)
     else:
         raw = Output(before.fileno())
-    sys.stdout = Printed(
+    made = kind(
         io.BufferedWriter(raw),
         encoding="utf-8" if before is None else before.encoding,
         errors="cpgnn",
-        line_buffering=raw.isatty(),
+        line_buffering=name == "stderr" or raw.isatty(),
     )
+    setattr(sys, name, made)
     try:
         yield raw
     finally:
-        sys.stdout.flush()
-        sys.stdout = before
+        made.flush()
+        setattr(sys, name, before)
 
 
 def _degraded(error: UnicodeError) -> tuple[str, int]:

@@ -42,6 +42,12 @@ def _not_infinite(value: float) -> float:
     return value
 
 
+def _within_one(value: float) -> float:
+    if abs(value) > 1 + 1e-9:  # rounding may go beyond
+        raise ValueError("Input should lie between -1 and 1")
+    return value
+
+
 Number = Annotated[
     float,
     Field(allow_inf_nan=True),
@@ -50,6 +56,8 @@ Number = Annotated[
     PlainSerializer(lambda value: None if math.isnan(value) else value),
 ]
 """A finite number, or NaN, which is null in the file."""
+Rate = Annotated[Number, AfterValidator(_within_one)]
+"""A share, the difference of two shares, or NaN."""
 Bound = Annotated[
     float,
     Field(allow_inf_nan=True),

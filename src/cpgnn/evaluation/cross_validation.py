@@ -96,7 +96,7 @@ def cross_validated(
         return None
     found: dict[str, np.ndarray] = {}
     for repeat in range(repeats):
-        dealt = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
+        dealt = StratifiedKFold(folds, shuffle=True, random_state=(seed + repeat) % 2**32)
         for others, fold in dealt.split(nodes, labels[nodes]):
             known = labels_of(labels, np.concatenate([nodes[others], alone]))
             drawn = stratified_split(known, validation=validation, seed=seed + repeat)

@@ -22,7 +22,7 @@ from scipy.stats import pearsonr
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
 from cpgnn.engine.arrays import class_index, class_indices
-from cpgnn.engine.records import Count, Number, plain
+from cpgnn.engine.records import Count, Rate, plain
 
 HELD_OUT = "held-out nodes"
 RARE = 0.05
@@ -35,10 +35,10 @@ _Z = 1.959963984540054
 class Scored:
     """A score, the number of nodes behind it, and the ends of its 95 % interval."""
 
-    value: Number
+    value: Rate
     n: Count
-    low: Number
-    high: Number
+    low: Rate
+    high: Rate
 
 
 def rare_class(sizes: np.ndarray) -> int | None:

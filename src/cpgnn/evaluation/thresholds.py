@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from cpgnn.engine.records import plain
+from cpgnn.engine.records import Count, Share, plain
 from cpgnn.errors import advise, must_be
 from cpgnn.evaluation.metrics import Ranking, Scored, share
 from cpgnn.graph import Graph
@@ -23,14 +23,14 @@ from cpgnn.graph import Graph
 class Threshold:
     """Nodes with probability ≥ `value` for the class are called positive."""
 
-    value: float
+    value: Share
     goal: str
     reached: bool
     """Whether those nodes meet the goal anywhere; if not, the closest threshold."""
-    precision: float
-    recall: float
+    precision: Share
+    recall: Share
     """On the nodes that chose it: not what to expect on others."""
-    positives: int
+    positives: Count
     """Positive nodes among those."""
 
 

@@ -29,7 +29,7 @@ STEPS, STEPS_PER_BYTE, TICK = 2_000_000, 20, 10_000
 """Instructions of SQLite that reading may take; a table takes fewer than ten for each byte."""
 VECTOR, LARGEST = 2048, 1 << 28
 """Rows that DuckDB unpacks at once, and bytes that they may take."""
-SMALL, RATIO, CELL = 1 << 26, 200, 16
+SMALL, RATIO, CELL = 1 << 26, 100, 16
 """A table that is larger must not be so many times as large as its file."""
 ENDLESS = "A view can run forever: store it as a table."
 

@@ -135,7 +135,7 @@ def _misfits(
             allowed = (None, *(named or names[:1]))
             yield test.positive not in allowed, METRICS, f"test.positive: {other}"
     if sets is not None:
-        fits = len(sets.thresholds) == len(sets.nodes) == c
+        fits = len(sets.thresholds) == len(sets.nodes) == c >= (sets.mean_size or 0)
         yield not fits, METRICS, f"sets: they should be of {c} classes"
     if graph is None:
         return

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from cpgnn.check.finding import Finding
-from cpgnn.engine.records import Count, EpochRecord, Number, Record, Share
+from cpgnn.engine.records import Count, EpochRecord, Number, Rate, Record, Share
 from cpgnn.evaluation.calibration import Calibration, Reliability
 from cpgnn.evaluation.conformal import Promise
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored, whole
@@ -58,7 +58,7 @@ class HeldOutRecord(Record):
     macro_f1: Scored
     majority_class: Scored
     per_class: dict[str, ClassRecord]
-    confusion: tuple[tuple[Annotated[float, Field(ge=0)], ...], ...]
+    confusion: tuple[tuple[Annotated[float, Field(ge=0, lt=2**53)], ...], ...]
     interval: str
     positive: str | None = None
     chance: Scored | None = None
@@ -93,10 +93,10 @@ class HeldOutRecord(Record):
 
 
 class ReliabilityRecord(Record):
-    expected_calibration_error: Number
+    expected_calibration_error: Rate
     count: tuple[Count, ...] = Field(min_length=1)
-    confidence: tuple[Number, ...]
-    accuracy: tuple[Number, ...]
+    confidence: tuple[Rate, ...]
+    accuracy: tuple[Rate, ...]
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -123,10 +123,11 @@ class FlagRecord(Record):
     class_name: str = Field(alias="class")
     value: Share
     validation: Threshold | None
-    test: dict[str, Scored] | None
+    test: ClassRecord | None
 
     def made(self) -> Flag:
-        return Flag(self.class_name, self.value, self.validation, self.test)
+        test = None if self.test is None else dict(self.test)
+        return Flag(self.class_name, self.value, self.validation, test)
 
 
 class TrialRecord(Record):
