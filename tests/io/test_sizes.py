@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
@@ -175,3 +179,32 @@ def test_the_limit_is_that_of_the_process(monkeypatch, tmp_path):
     (tmp_path / "max").write_text("max\n")
     monkeypatch.setattr(memory, "address_space", lambda: 3 << 20)
     assert memory.memory_limit() == 3 << 19
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_features_in_place_of_edges(tmp_path, ending):
+    """Every two of 2,000 columns share values as ends of edges do; trying them took a minute."""
+    names = [f"f{i}" for i in range(2000)]
+    table = pa.table({name: np.array([0, 7, 3, 7, 0]) for name in names})
+    path = tmp_path / f"features.{ending}"
+    (pq.write_table if ending == "parquet" else pacsv.write_csv)(table, path)
+    before = time.process_time()
+    with pytest.raises(InputError, match=r"Edges must have 2 or 3 columns.* Got 2000"):
+        read_graph(path)
+    assert time.process_time() - before < 10
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such measure")
+def test_many_columns_of_parquet_in_one_thread(tmp_path):
+    """pyarrow's read_table took 1.8 GB for 20,000 columns of one row, and the square of more."""
+    wide = {"id": ["a"], **{f"f{i}": [1.0] for i in range(20_000)}}
+    pq.write_table(pa.table(wide), tmp_path / "f.parquet")
+    code = "import pathlib, resource; from cpgnn.io.parquet import read_parquet\n"
+    code += "print(read_parquet(pathlib.Path('f.parquet')).num_columns)\n"
+    code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    one = {**os.environ, "OMP_NUM_THREADS": "1"}
+    words = [sys.executable, "-c", code]
+    said = subprocess.run(words, cwd=tmp_path, env=one, capture_output=True, check=True).stdout
+    columns, peak = map(int, said.split())
+    assert columns == 20_001
+    assert peak < 1_000_000 * (1024 if sys.platform == "darwin" else 1)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy.sparse as sp
 
 from cpgnn.errors import InputError
 from cpgnn.io.column_choice import Columns
@@ -26,6 +26,8 @@ LEAST_COUNTED = 20
 """Fewer rows than this may be counted by chance, where nothing else says that they are."""
 LEAST_SHARED = 0.1
 """Share of the values of the shorter of two columns that both ends of edges have in common."""
+WIDEST = 50
+"""Columns of a table that could be one of edges."""
 SAMPLE = 1000
 """Rows that are looked at to tell dates and amounts."""
 
@@ -100,17 +102,17 @@ def find_ends(file: TableFile) -> tuple[int, int] | None:
 
     Numbers with decimals or units, dates and what is called an amount are no ids.
     """
-    values = {
-        i: pc.unique(known_cells(column)).drop_null()
-        for i, column in enumerate(file.table.columns)
-        if _may_be_ids(file, i)
-    }
-    pairs = []
-    for i, j in combinations(values, 2):
-        fewer, more = sorted((values[i], values[j]), key=len)
-        if len(fewer) and _known(fewer, more) >= LEAST_SHARED * len(fewer):
-            pairs.append((i, j))
-    return pairs[0] if len(pairs) == 1 else None
+    if file.table.num_columns > WIDEST:
+        return None
+    places = [i for i in range(file.table.num_columns) if _may_be_ids(file, i)]
+    values = [pc.unique(known_cells(file.table.column(i))).drop_null() for i in places]
+    codes = pa.chunked_array(values, pa.string()).combine_chunks().dictionary_encode().indices
+    column = np.repeat(np.arange(len(places)), [len(each) for each in values])
+    holds = sp.csr_array((np.ones(len(codes)), (column, codes.to_numpy())))
+    shared = (holds @ holds.T).toarray()  # values that two columns have in common
+    fewer = np.minimum.outer(shared.diagonal(), shared.diagonal())
+    pairs = np.argwhere(np.triu((shared > 0) & (shared >= LEAST_SHARED * fewer), k=1))
+    return (places[pairs[0, 0]], places[pairs[0, 1]]) if len(pairs) == 1 else None
 
 
 def find_ids(file: TableFile, nodes: pa.Array) -> int | None:
