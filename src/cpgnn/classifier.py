@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -37,13 +37,13 @@ from cpgnn.evaluation.prediction import (
 )
 from cpgnn.graph import Graph
 from cpgnn.io.to_fit import ColumnOptions, to_fit
-from cpgnn.model import CPGNN
+from cpgnn.model import CPGNN, PriorKind
 from cpgnn.relations.derived import near
-from cpgnn.selection.fitting import Fitting, Honest
+from cpgnn.selection.fitting import BLENDED, Fitting, Honest
 from cpgnn.splits import Split, check_classes, stratified_split
 
 VALIDATION = 0.2  # the share of the labels that chooses the epoch of the paper's training
-PRIORS = ("auto", "trees", "smoothed", "mlp", "cheby", "link")
+PRIORS = (*BLENDED, *get_args(PriorKind))
 
 
 class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -37,9 +37,6 @@ from cpgnn.model import CPGNN
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
 
-H_BAR_EVERY = 10
-"""Epochs of the second phase between two copies of H̄ that are kept to show how it was learned."""
-
 
 def overall_loss(
     logits: Tensor,
@@ -95,7 +92,7 @@ def train(
     # first hundred steps than with a count of its own.
     optimizer = Adam(Theta_p, [model.H_bar], lr=settings.learning_rate, eps=settings.adam_epsilon)
     record, best = Training(), Best()
-    seen = _observer(record, model, observe)
+    seen = record.recorder(observe, model.H_bar)
 
     def run(phase: int, forward: Callable[[View], Tensor], epochs: int, choice: Choice) -> None:
         # The authors' code adds both regularisers twice in the second phase.
@@ -136,19 +133,6 @@ def train(
     record.kept = best.epoch
     record.num_layers = 0 if best.epoch and best.epoch.phase == 1 else model.num_layers
     return record
-
-
-def _observer(record: Training, model: CPGNN, observe: Observer | None) -> Observer:
-    """Records every epoch, and some H̄; tells whoever observes."""
-
-    def seen(epoch: Epoch) -> None:
-        record.epochs.append(epoch)
-        if epoch.phase == 2 and epoch.epoch % H_BAR_EVERY == 0:
-            record.H_bars[epoch.epoch] = model.H_bar.numpy(force=True).copy()
-        if observe is not None:
-            observe(epoch)
-
-    return seen
 
 
 def _overflow(model: CPGNN, target: Target, epoch: Epoch) -> BeliefOverflowError:

@@ -60,12 +60,6 @@ def train_baseline(
             optimizer, lambda step: 1 - 0.01 * max((step - 1) // steps, 0)
         )
     record, best = Training(), Best()
-
-    def seen(epoch: Epoch) -> None:
-        record.epochs.append(epoch)
-        if observe is not None:
-            observe(epoch)
-
     with threads_for(graph), seeded(seed):
         descend(
             model,
@@ -77,7 +71,7 @@ def train_baseline(
             epochs=recipe.epochs,
             choice=_choice(recipe, optimizer) if target.has_validation else None,
             schedule=schedule,
-            observe=seen,
+            observe=record.recorder(observe),
         )
     best.restore()
     model.eval()

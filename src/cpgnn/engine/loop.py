@@ -23,6 +23,8 @@ from cpgnn.engine.target import Target
 from cpgnn.engine.views import View
 from cpgnn.errors import BeliefOverflowError, must_be
 
+H_BAR_EVERY = 10
+"""Epochs of the second phase between two copies of H̄ that are kept to show how it was learned."""
 LARGEST_LOSS = 2.0**23
 """A mean cross-entropy beyond this means logits whose float32 neighbours differ by more than 1."""
 
@@ -107,6 +109,18 @@ class Training:
     """Where H̄₀ came from: labels and the prior's beliefs, paths between labels, or chance."""
     H_bars: dict[int, np.ndarray] = field(default_factory=dict)
     """H̄ at some epochs of the second phase."""
+
+    def recorder(self, observe: Observer | None, H_bar: Tensor | None = None) -> Observer:
+        """Records every epoch, and some H̄; tells whoever observes."""
+
+        def seen(epoch: Epoch) -> None:
+            self.epochs.append(epoch)
+            if H_bar is not None and epoch.phase == 2 and epoch.epoch % H_BAR_EVERY == 0:
+                self.H_bars[epoch.epoch] = H_bar.numpy(force=True).copy()
+            if observe is not None:
+                observe(epoch)
+
+        return seen
 
     @property
     def score(self) -> float:
