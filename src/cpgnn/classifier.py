@@ -150,7 +150,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def check_params(self) -> None:
         """Raises if a parameter makes no sense, before any data is read."""
-        Fitting.of(self)
+        Fitting(self)
         # A function or a classifier, not the class of one, which is both.
         if callable(self.prior) == hasattr(self.prior, "predict_proba"):
             check_choice("prior", self.prior, PRIORS)
@@ -161,7 +161,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def blends(self) -> bool:
         """Whether `fit` makes a blend; else it trains a model as in the paper."""
-        return Fitting.of(self).blends
+        return Fitting(self).blends
 
     @property
     def validation_share(self) -> float:
@@ -191,7 +191,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.check_params()
         drawn = self.validation_share, self.seed
         graph, split = to_fit(graph, y, features, split, drawn, columns)
-        fitting = Fitting.of(self, graph.class_names, begin)
+        fitting = Fitting(self, graph.class_names, begin)
         split = split or stratified_split(graph.labels, validation=drawn[0], seed=self.seed)
         check_classes(graph.labels, graph.class_names, split)
         scaler = scaler or FeatureScaler.fit(graph, fitting.settings.feature_scaling)

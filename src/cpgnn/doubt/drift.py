@@ -77,8 +77,6 @@ def shifts(
 
 def drift_notice(then: Graph, now: Graph, new: np.ndarray) -> str:
     """What to say of new nodes that are not like those of the fit; "" where they are."""
-    if len(new) < LEAST_NODES:
-        return ""
     found = shifts(then, now, new)
     if not found:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from cpgnn.selection.auto import Trial, candidates, choose, has_few
 from cpgnn.selection.blending import Honest as Honest
 from cpgnn.selection.blending import Tried, fit_blend
 from cpgnn.selection.self_training import MAX_NODES, self_trained
-from cpgnn.settings import Settings, preset
+from cpgnn.settings import preset
 from cpgnn.splits import Split
 from cpgnn.training import train
 
@@ -80,32 +80,17 @@ class Fitted:
         return table.assign(candidate=table["candidate"].map(str))
 
 
-@dataclass(frozen=True)
 class Fitting:
-    """What to fit: a prior ("auto", a name, a scikit-learn classifier, or a function that makes a
-    module) and K, None: choose."""
+    """What the parameters of a classifier ask for: a blend, or a model that the paper's training
+    makes; of a graph with these classes (None: they are not known yet)."""
 
-    prior: Any
-    num_layers: int | None
-    like: Architecture
-    """What a candidate has apart from these two."""
-    self_training: bool
-    settings: Settings
-    changed: bool
-    """Whether the epochs of the preset were changed: the paper's training is asked for."""
-    seed: int
-    device: str
-    begin: Begin
-    budget: str
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         asked: CPGNNClassifier,
         class_names: Sequence[Hashable] | None = None,
         begin: Begin | None = None,
-    ) -> Fitting:
-        """What the parameters of a classifier ask for; None: the classes are not known yet."""
+    ) -> None:
+        self.asked, self.begin = asked, begin or (lambda *_: None)
         positive = None
         if asked.positive is not None and class_names is not None:
             positive = class_index(class_names, asked.positive)
@@ -117,29 +102,31 @@ class Fitting:
             "positive": positive,
         }
         given = {name: value for name, value in changes.items() if value is not None}
-        return cls(
-            asked.prior,
-            asked.num_layers,
-            Architecture(
-                num_layers=1 if asked.num_layers is None else asked.num_layers,
-                hidden=asked.hidden,
-                dropout=asked.dropout,
-                normalization=asked.normalization,
-            ),
-            asked.self_training,
-            preset(asked.preset).within(asked.budget).but(**given),
-            changed=not {"epochs", "pretrain_epochs"}.isdisjoint(given),
-            seed=asked.seed,
-            device=asked.device,
-            begin=begin or (lambda *_: None),
-            budget=asked.budget,
+        # What a candidate has apart from its prior, and from K where that is chosen.
+        self.like = Architecture(
+            num_layers=1 if asked.num_layers is None else asked.num_layers,
+            hidden=asked.hidden,
+            dropout=asked.dropout,
+            normalization=asked.normalization,
         )
+        self.settings = preset(asked.preset).within(asked.budget).but(**given)
+
+    @property
+    def blends(self) -> bool:
+        """Whether a blend is fitted: unless a setting of the paper's training is asked for."""
+        asked = self.asked
+        if not isinstance(asked.prior, str):
+            return hasattr(asked.prior, "predict_proba")
+        epochs = asked.epochs is None and asked.pretrain_epochs is None
+        plain = asked.num_layers is None and self.like == Architecture() and epochs
+        default = plain and self.settings.preset == "default"
+        return asked.prior in BLENDED and (asked.prior != "auto" or default)
 
     def __call__(self, graph: Graph, split: Split) -> Fitted:
         """The graph's features must be scaled."""
         if self.blends:
             return self._blended(graph, split)
-        named = isinstance(self.prior, str)
+        named = isinstance(self.asked.prior, str)
         fitted = self._chosen(graph, split) if named else self._custom(graph, split)
         model, record = fitted.model, fitted.record
         assert isinstance(model, CPGNN)
@@ -148,24 +135,15 @@ class Fitting:
             record.initial_compatibility = estimate
         return fitted
 
-    @property
-    def blends(self) -> bool:
-        """Whether a blend is fitted: unless a setting of the paper's training is asked for."""
-        if not isinstance(self.prior, str):
-            return hasattr(self.prior, "predict_proba")
-        plain = self.num_layers is None and self.like == Architecture()
-        default = self.settings.preset == "default" and not self.changed
-        return self.prior in BLENDED and (self.prior != "auto" or (plain and default))
-
     def _blended(self, graph: Graph, split: Split) -> Fitted:
         made = fit_blend(
             graph,
             split,
             self.settings,
-            self.prior,
-            budget=self.budget,
-            guess=self.self_training,
-            seed=self.seed,
+            self.asked.prior,
+            budget=self.asked.budget,
+            guess=self.asked.self_training,
+            seed=self.asked.seed,
             begin=self.begin,
         )
         said, y, train = made.said, graph.labels, split.train
@@ -184,9 +162,9 @@ class Fitting:
 
     def _chosen(self, graph: Graph, split: Split) -> Fitted:
         """The candidate of the highest validation score, trained with the full budget."""
-        entries = candidates(graph, split, self.like, self.prior, self.num_layers)
+        entries = candidates(graph, split, self.like, self.asked.prior, self.asked.num_layers)
         trials: list[Trial] = []
-        again = self.prior == "auto" and self._suits_self_training(graph, split)
+        again = self.asked.prior == "auto" and self._suits_self_training(graph, split)
         expect(self.begin, (len(entries) if len(entries) > 1 else 0) + 1 + again)
         if len(entries) > 1:
             if len(split.val) == 0:
@@ -201,8 +179,8 @@ class Fitting:
                 graph,
                 split,
                 self.settings,
-                seed=self.seed,
-                device=self.device,
+                seed=self.asked.seed,
+                device=self.asked.device,
                 begin=lambda entry, epochs: self.begin(f"trying {entry}", epochs),
             )
             entries = [trial.candidate for trial in trials]
@@ -212,18 +190,18 @@ class Fitting:
             model, record, taught = self_trained(
                 model,
                 record,
-                best.build(graph, seed=self.seed, device=self.device),
+                best.build(graph, seed=self.asked.seed, device=self.asked.device),
                 graph,
                 split,
                 self.settings,
-                seed=self.seed,
+                seed=self.asked.seed,
                 observe=self.begin(f"{best} again", self._epochs),
             )
             model.num_layers = record.num_layers
         return Fitted(model, record, best, trials, taught)
 
     def _custom(self, graph: Graph, split: Split) -> Fitted:
-        made, like, c = self.prior(graph, self.seed), self.like, graph.num_classes
+        made, like, c = self.asked.prior(graph, self.asked.seed), self.like, graph.num_classes
         model = CPGNN(made, like.num_layers, num_classes=c, normalization=like.normalization)
         return Fitted(model, self._trained(model, graph, split, "custom prior"))
 
@@ -233,17 +211,17 @@ class Fitting:
         """The first of these whose beliefs stay finite on the full budget; trials are shorter."""
         *others, last = entries
         for entry in others:
-            model = entry.build(graph, seed=self.seed, device=self.device)
+            model = entry.build(graph, seed=self.asked.seed, device=self.asked.device)
             with suppress(BeliefOverflowError):
                 return entry, model, self._trained(model, graph, split, str(entry))
-        model = last.build(graph, seed=self.seed, device=self.device)
+        model = last.build(graph, seed=self.asked.seed, device=self.asked.device)
         return last, model, self._trained(model, graph, split, str(last))
 
     def _trained(self, model: CPGNN, graph: Graph, split: Split, name: str) -> Training:
         """Trains the model and leaves it with the layers that were best."""
         observe = self.begin(name, self._epochs)
-        model.to(self.device)
-        record = train(model, graph, split, self.settings, seed=self.seed, observe=observe)
+        model.to(self.asked.device)
+        record = train(model, graph, split, self.settings, seed=self.asked.seed, observe=observe)
         model.num_layers = record.num_layers
         return record
 
@@ -259,5 +237,5 @@ class Fitting:
         """
         s = self.settings
         plain = s.positive is None and s.class_weight is None and s.select_by == "accuracy"
-        wanted = self.self_training and s.preset == "default"
+        wanted = self.asked.self_training and s.preset == "default"
         return wanted and plain and has_few(split) and graph.num_nodes <= MAX_NODES
