@@ -154,6 +154,7 @@ def _blended(said: Said, where: np.ndarray) -> dict[str, Any]:
 
 
 def _features(given: _Given, terms: dict[str, Any], where: np.ndarray, top: int) -> Features:
+    model = given.classifier
     said, shape = given.prediction.said, None
     pieces: Iterable[dict[str, list[Piece]]]
     if said is None:
@@ -163,10 +164,14 @@ def _features(given: _Given, terms: dict[str, Any], where: np.ndarray, top: int)
         pieces = ({PRIOR: one} for one in made)
     else:
         parts = terms["parts"]
-        pieces = blend_pieces(said, where, given.fitted_ids)
+        assert model is not None
+        pieces = blend_pieces(said, where, model.node_ids_)
         shape = said.inputs.columns if any(p.name == "trees" for p in said.blend.priors) else None
-    raw, names = given.prediction.graph, given.class_names
-    typical = Typical(raw, names, given.fitted, given.train_labels, shape)
+    fitted: Graph | None = getattr(model, "graph_", None)
+    taught = None
+    if model is not None and fitted is not None:
+        taught = labels_of(fitted.labels, model.split_.train)
+    typical = Typical(given.prediction.graph, given.class_names, fitted, taught, shape)
     return features_of(pieces, parts, typical, where, top)
 
 
@@ -201,33 +206,21 @@ class _Given:
     used_for: np.ndarray
     """"train", "val", "test" or ""."""
     edge_frequency: np.ndarray
-    fitted: Graph | None = None
-    """The graph of the fit, and the labels that trained the model, -1 elsewhere."""
-    train_labels: np.ndarray | None = None
-    fitted_ids: Any = None
+    classifier: CPGNNClassifier | None = None
+    """Where it is one, and not a bare network."""
 
 
 def _fitted(model: CPGNNClassifier, graph: Graph | None) -> _Given:
-    prediction, split = model.prediction(graph), model.split_
-    graph = prediction.graph
-    names = tuple(str(name) for name in model.classes_)
+    prediction = model.prediction(graph)
+    graph, names = prediction.graph, tuple(str(name) for name in model.classes_)
     index = {name: i for i, name in enumerate(names)}
     own = np.array([*(index.get(str(name), -1) for name in graph.class_names), -1])
     used_for = np.full(graph.num_nodes, "", dtype=object)
     if graph.fingerprint() == model.nodes_:  # the nodes of the fit
-        used_for = split.used_for(graph.num_nodes)
-    fitted: Graph | None = getattr(model, "graph_", None)
-    return _Given(
-        model.model_ if isinstance(model.model_, CPGNN) else None,
-        prediction,
-        names,
-        own[graph.labels],
-        used_for,
-        model.edge_frequency_,
-        fitted,
-        None if fitted is None else labels_of(fitted.labels, split.train),
-        getattr(model, "node_ids_", None),
-    )
+        used_for = model.split_.used_for(graph.num_nodes)
+    network = model.model_ if isinstance(model.model_, CPGNN) else None
+    labels = own[graph.labels]
+    return _Given(network, prediction, names, labels, used_for, model.edge_frequency_, model)
 
 
 def _bare(network: CPGNN, graph: Graph | None) -> _Given:
