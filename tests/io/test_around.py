@@ -199,3 +199,15 @@ def test_a_matrix_is_no_list_of_edges(put):
     matrix = pd.DataFrame(np.eye(5, dtype=int), index=names, columns=names).to_csv()
     with pytest.raises(InputError, match=r"Edges must be a list.* Got a matrix"):
         read_graph(put("e.csv", matrix))
+
+
+def test_debits_weigh_what_they_amount_to(put):
+    rows = "".join(
+        f"{a},{b},-{i + 1},50 €\n".replace(",50", ".50") for i, (a, b) in enumerate(RING)
+    )
+    loaded = read_graph(put("e.csv", "source,target,betrag\n" + rows), weight="betrag")
+    assert sorted(set(loaded.graph.adjacency.data.tolist())) == [i + 1.5 for i in range(12)]
+    assert "no weight is above 0: they are read without the minus" in text(loaded)
+    mixed = rows.replace("-3.50", "3.50")
+    with pytest.raises(InputError, match=r"at least 0\. Got -1\.5"):
+        read_graph(put("e.csv", "source,target,betrag\n" + mixed), weight="betrag")

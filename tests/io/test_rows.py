@@ -319,3 +319,9 @@ def test_a_book_whose_packing_is_broken(tmp_path):
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"book\.xlsx: A workbook must be"):
         read_graph(path)
+
+
+def test_a_database_whose_driver_is_not_there(tmp_path):
+    pytest.importorskip("sqlalchemy")
+    with pytest.raises(InputError, match=r"needs the driver '\w+'\. Install it, .*pip install"):
+        read_graph("oracle://me:secret@localhost/bank?table=payments")

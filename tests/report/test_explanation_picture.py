@@ -7,12 +7,19 @@ from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from cpgnn import Explanation, explain
 from cpgnn.errors import InputError
-from cpgnn.explanation.terms import terms
-from cpgnn.report.explanation_picture import alternative_text, draw_explanation
+from cpgnn.explanation.terms import Term, terms
+from cpgnn.report.explanation_picture import (
+    alternative_text,
+    draw_explanation,
+    plot_explanation,
+)
 from toys import random_model, toy
 
 NAMES = ["$x^$", "<script>alert(1)</script>", "a" * 500, "naïve", "节点", "&amp;", *"ghijkl"]
@@ -49,3 +56,19 @@ def test_what_cannot_be_drawn(tmp_path):
     with pytest.raises(InputError, match=r"be '\.png' or '\.svg'"):
         draw_explanation(example("g"), tmp_path / "why.bmp")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_term_keeps_both_ends_of_an_id_and_its_relation():
+    far = Term("urn:customer:" + "0" * 40 + ":17 (two hops)", 1, "neighbour", relation="two hops")
+    assert far.short(30).startswith("urn:customer:")
+    assert far.short(30).endswith("0:17 (two hops)")
+    own = Term("own: trees on its columns and those around it", 1, "prior")
+    assert own.short(30) == own.name
+
+
+def test_what_is_above_the_bars_is_not_cut_off():
+    picture = Figure(figsize=(8, 4), layout="constrained")
+    drawn = plot_explanation(example("a" * 500), axes=picture.subplots())
+    FigureCanvasAgg(picture).draw()
+    [title] = [text for text in drawn.findobj(Text) if "why" in text.get_text()]
+    assert title.get_window_extent().x1 <= picture.bbox.x1

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
+from sklearn.exceptions import NotFittedError
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.errors import InputError
@@ -77,6 +78,14 @@ def test_a_matrix_says_its_shares_and_intervals(fitted):
     assert [word.splitlines()[0] for word in words] == [f"{v:.2f}" for v in made.share.ravel()]
     assert words[5].splitlines()[1:] in ([f"{made.low[1, 2]:.2f}–{made.high[1, 2]:.2f}"], [])
     assert [tick.get_text() for tick in to.get_yticklabels()] == ["$a", "b", "c"]
+
+
+def test_long_names_of_a_matrix_stand_upright():
+    names = ("Personal banking", "Small enterprises", "Agencies")
+    short = plot_matrix(np.eye(3), ("a", "b", "c"), axes=axes())
+    long = plot_matrix(np.eye(3), names, axes=axes())
+    assert {text.get_rotation() for text in short.get_xticklabels()} == {0}
+    assert {text.get_rotation() for text in long.get_xticklabels()} == {90}
 
 
 def test_a_history_is_drawn_over_both_phases(fitted):
@@ -158,11 +167,22 @@ def test_what_cannot_be_drawn_is_refused_in_words(fitted):
             draw()
 
 
+def test_a_loaded_or_unfitted_classifier_says_what_to_draw(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    again = CPGNNClassifier.load(tmp_path / "model", fitted.graph_)
+    with pytest.raises(InputError, match=r"one that was loaded\. Draw run\.history"):
+        plot_history(again)
+    for draw in (plot_history, plot_matrix):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            draw(CPGNNClassifier())
+
+
 def test_a_blend_has_no_epochs_but_candidates():
     model = CPGNNClassifier("trees", budget="fast").fit(planted(n=60, signal=0.6))
     assert not len(model.history_)
-    to = plot_history(model, axes=axes())
+    to, same = plot_history(model, axes=axes()), plot_history(model.trials_, axes=axes())
     np.testing.assert_allclose([bar.get_width() for bar in to.patches], model.trials_["score"])
+    assert len(same.patches) == len(to.patches)
     assert [label.get_text() for label in to.get_yticklabels()] == model.trials_[
         "candidate"
     ].tolist()

@@ -67,6 +67,11 @@ def shortened(name: object, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1 - end]}…{text[-end:]}"
 
 
+def abridged(text: str, longest: int) -> str:
+    """The beginning of a text that is too long."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def quoted(name: object) -> str:
     """ "“fraud”", in the middle of a sentence."""
     return f"“{shortened(name)}”"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpgnn.engine.formatting import shortened
 from cpgnn.engine.text import count
 from cpgnn.explanation.sentences import PARTS
 from cpgnn.explanation.wording import entry, weightiest
@@ -33,6 +34,15 @@ class Term:
     looks_like: str = ""
     label: str = ""
     weight: float | None = None
+    relation: str = ""
+    """What joins a neighbour to the node, if not an edge; it stands behind the name."""
+
+    def short(self, longest: int) -> str:
+        """The name, where an id would take too much room; words of our own stay whole."""
+        if self.kind != "neighbour":
+            return self.name
+        behind = f" ({self.relation})" if self.relation else ""
+        return f"{shortened(self.name.removesuffix(behind), longest)}{behind}"
 
 
 def terms(of: Explanation, i: int, top: int) -> list[Term]:
@@ -46,9 +56,11 @@ def terms(of: Explanation, i: int, top: int) -> list[Term]:
         at = first + int(row)
         like, label = names[of.looks_like[at]], names[of.neighbour_labels[at]]
         name, weight = str(of.neighbours[at]), float(of.weights[at])
-        if of.relations is not None and of.relations[at] != EDGES:
-            name = f"{name} ({of.relations[at]})"
-        listed.append(Term(name, float(margins[row]), "neighbour", like, label, weight))
+        relation = "" if of.relations is None else str(of.relations[at])
+        relation = "" if relation == EDGES else relation
+        name += f" ({relation})" if relation else ""
+        margin = float(margins[row])
+        listed.append(Term(name, margin, "neighbour", like, label, weight, relation))
     if len(order) > top:
         name = others(len(order) - top, far=of.relations is not None and TWO_HOPS in of.relations)
         listed.append(Term(name, float(margins[order[top:]].sum())))

@@ -176,6 +176,9 @@ def _sqlalchemy(place: Address) -> Iterator[Opened]:
             yield tuple(result.keys()), (tuple(row) for row in result), told
     except InputError:
         raise
+    except ModuleNotFoundError as error:
+        hint = f"Install it, as a rule by: pip install {error.name}"
+        raise failed(place, f"This database needs the driver {error.name!r}", hint) from None
     except (sql.exc.SQLAlchemyError, ImportError, ValueError) as error:
         got = f"'{first_line(error)}'"
         password = sql_password(place.location)

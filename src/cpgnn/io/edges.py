@@ -198,14 +198,24 @@ def _weights(file: TableFile, columns: Columns) -> tuple[np.ndarray | None, list
     named = name is not None and plain(name) not in WEIGHT and columns.weight is None
     used = [f"{file.path}: column {name!r} is used as the edge weight."] if named else []
     if pa.types.is_floating(column.type):
-        return edge_weights(file, column), used
+        column, told = _without_minus(file, column)
+        return edge_weights(file, column), [*used, *told]
     reading = find_reading(file, 2, columns.decimal)
     if reading is not None and reading.kind == "number":
         numbers = pa.chunked_array([read_numbers(file, 2, reading)])
-        return edge_weights(file, numbers), [*used, *reading_notices(file, {2: reading})]
+        numbers, told = _without_minus(file, numbers)
+        return edge_weights(file, numbers), [*used, *reading_notices(file, {2: reading}), *told]
     if named:
         return None, [f"{file.path}: column {name!r} not used: it is not numeric."]
     return edge_weights(file, column), []
+
+
+def _without_minus(file: TableFile, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[str]]:
+    """Debits are written with a minus: where no weight is above 0, it tells nothing."""
+    low, high = (pc.min_max(column)[end].as_py() for end in ("min", "max"))
+    if low is None or not low < 0 or high > 0:
+        return column, []
+    return pc.abs(column), [f"{file.path}: no weight is above 0: they are read without the minus."]
 
 
 def _wide(file: TableFile, weights: np.ndarray | None) -> list[str]:

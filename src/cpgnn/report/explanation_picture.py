@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -14,6 +15,8 @@ from cpgnn.explanation.terms import Term, terms
 from cpgnn.io.presence import PICTURES, check_ending
 from cpgnn.report.plots import BAR, BEST, INK, as_they_are, figure, own, save
 
+LONGEST, LINE = 30, 48
+"""Letters of a name, and of a line above the bars."""
 MOST_NODES = 6
 """Nodes that share a picture; more cannot be read."""
 
@@ -49,7 +52,8 @@ def _verdict(of: Explanation, i: int) -> str:
 
 
 def _title(term: Term) -> str:
-    return f"{_short(term.name)} (like {_short(term.looks_like)})" if term.looks_like else term.name
+    name = term.short(LONGEST)
+    return f"{name} (like {_short(term.looks_like)})" if term.looks_like else name
 
 
 def plot_explanation(
@@ -73,7 +77,8 @@ def plot_explanation(
     axes.margins(x=0.15)
     if max(map(abs, margins)) < 0.005:  # nothing that could be seen
         axes.set_xlim(-1, 1)
-    title = axes.set_title(_verdict(of, i), fontsize=10, color=INK, loc="left")
+    verdict = "\n".join(wrap(_verdict(of, i), LINE))
+    title = axes.set_title(verdict, fontsize=10, color=INK, loc="left")
     best, second = _two_best(of, i)
     below = axes.set_xlabel(f"← for {second}      for {best} →", fontsize=8)
     as_they_are(title, below, *axes.get_yticklabels())
@@ -89,4 +94,4 @@ def _two_best(of: Explanation, i: int) -> tuple[str, str]:
 
 
 def _short(name: object) -> str:
-    return shortened(name, 30)
+    return shortened(name, LONGEST)

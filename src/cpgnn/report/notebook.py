@@ -15,7 +15,15 @@ import scipy.sparse as sp
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from cpgnn.engine.arrays import class_sizes, same_class_share
-from cpgnn.engine.formatting import emphasised, percent, ratio, shortened, signed, whole_percent
+from cpgnn.engine.formatting import (
+    abridged,
+    emphasised,
+    percent,
+    ratio,
+    shortened,
+    signed,
+    whole_percent,
+)
 from cpgnn.engine.text import count
 
 if TYPE_CHECKING:
@@ -134,7 +142,7 @@ def explanation_html(of: Explanation, terms: Callable[[Explanation, int, int], l
         best, second = (_name(of.class_names[j]) for j in (of.predicted[i], of.runner_up[i]))
         share = whole_percent(of.probabilities[i, of.predicted[i]])
         caption = f"{_name(of.node_ids[i])}: to the right for {best} ({share}), left for {second}"
-        parts.append(_text(emphasised(shortened(of.words(i), LONGEST_TEXT))))
+        parts.append(_text(emphasised(abridged(of.words(i), LONGEST_TEXT))))
         parts.append({"kind": "bars", "caption": caption, "rows": _bars(terms(of, i, MOST_TERMS))})
     if len(of) > MOST_NODES:
         parts.append(_text(_more(len(of), MOST_NODES, "node", "nodes")))
@@ -148,7 +156,8 @@ def _bars(listed: list[Term]) -> list[dict[str, Any]]:
     room = high - low if high - low >= 0.005 else 1.0  # what is written as 0.00 has no bar
     return [
         {
-            "name": _name(t.name) + (f", like {_name(t.looks_like)}" if t.looks_like else ""),
+            "name": t.short(LONGEST_NAME)
+            + (f", like {_name(t.looks_like)}" if t.looks_like else ""),
             "text": signed(t.margin),
             "left": 100 * (min(t.margin, 0.0) - low) / room,
             "width": 100 * abs(t.margin) / room,
@@ -167,7 +176,7 @@ def _more(number: int, shown: int, one: str, many: str) -> str:
 
 
 def _text(text: str) -> Part:
-    cut = text if hasattr(text, "__html__") else shortened(text, LONGEST_TEXT)
+    cut = text if hasattr(text, "__html__") else abridged(text, LONGEST_TEXT)
     return {"kind": "text", "text": cut}
 
 

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from sklearn.utils.validation import check_is_fitted
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.formatting import shortened
@@ -24,6 +25,8 @@ from cpgnn.io import atomic_write
 from cpgnn.report.learning import counted_through
 
 INK, BAR, BEST = "#222222", "#9db4c0", "#c1666b"
+LINE = 40
+"""Letters that stand beside each other below a matrix."""
 NAMES = {"score": "validation score", "train_accuracy": "accuracy, training nodes"}
 
 
@@ -69,6 +72,7 @@ def plot_matrix(
     """
     axes = own(axes)
     if isinstance(of, CPGNNClassifier):
+        check_is_fitted(of)
         names = names or of.classes_.tolist()
         of = of.edge_frequency_interval_
         title = (
@@ -82,7 +86,8 @@ def plot_matrix(
     top = top or max(float(np.nanmax(matrix)), 1e-9)
     axes.imshow(matrix, cmap="Blues", vmin=0, vmax=top)
     heading = axes.set_title(title or "", fontsize=10, color=INK)
-    axes.set_xticks(range(len(shown)), shown, fontsize=8)
+    upright = 90 if len(shown) * max(map(len, shown), default=0) > LINE else 0
+    axes.set_xticks(range(len(shown)), shown, fontsize=8, rotation=upright)
     axes.set_yticks(range(len(shown)), shown, fontsize=8)
     axes.tick_params(length=0)
     for (i, j), value in np.ndenumerate(matrix):
@@ -160,13 +165,20 @@ def plot_history(
 ) -> Axes:
     """Columns of `history_` over the epochs, counted through both phases; where propagation starts
     and, of a classifier, which epoch was kept. `columns=["loss"]` draws the loss. Of a blend, which
-    has no epochs, the scores of what was tried."""
+    has no epochs, the scores of what was tried. Of a loaded run: its `history` or `trials`."""
     if not isinstance(of, pd.DataFrame | CPGNNClassifier):
         raise must_be("What is drawn", "be a fitted classifier or its history_", type(of).__name__)
+    if isinstance(of, CPGNNClassifier):
+        check_is_fitted(of)
+        if not hasattr(of, "history_"):
+            must, hint = "be the one that was fitted", "Draw run.history, or run.trials of a blend."
+            raise must_be("The classifier", must, "one that was loaded", hint)
     axes = own(axes, 7, 3.5)
     history = of if isinstance(of, pd.DataFrame) else of.history_
     if isinstance(of, CPGNNClassifier) and not len(history):
         return _tried(of.trials_, axes)
+    if "candidate" in history:
+        return _tried(history, axes)
     epochs, marks = counted_through(history, None if of is history else of.kept_)
     for column in columns:
         axes.plot(epochs, history[column], label=NAMES.get(column, column), linewidth=1.2)
