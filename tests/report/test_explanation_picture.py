@@ -66,6 +66,7 @@ def test_a_term_keeps_both_ends_of_an_id_and_its_relation():
     assert own.short(30) == own.name
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")
 def test_what_is_above_the_bars_is_not_cut_off():
     picture = Figure(figsize=(8, 4), layout="constrained")
     drawn = plot_explanation(example("a" * 500), axes=picture.subplots())
