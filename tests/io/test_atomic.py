@@ -87,6 +87,13 @@ def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path, there):
     assert len(list((tmp_path / "far").iterdir())) == 1
 
 
+def test_a_link_to_itself_leads_nowhere(tmp_path):
+    (tmp_path / "out.csv").symlink_to(tmp_path / "out.csv")
+    with atomic_write(tmp_path / "out.csv") as file:
+        file.write(b"new")
+    assert (tmp_path / "out.csv").read_text() == "new"
+
+
 def test_a_folder_appears_whole(tmp_path):
     path = tmp_path / "a" / "b" / "run"
     with atomic_folder(path) as folder:

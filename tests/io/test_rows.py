@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import os
 import resource
 import sqlite3
+import sys
 import time
 import zipfile
 from contextlib import closing
@@ -325,3 +327,25 @@ def test_a_database_whose_driver_is_not_there(tmp_path):
     pytest.importorskip("sqlalchemy")
     with pytest.raises(InputError, match=r"needs the driver '\w+'\. Install it, .*pip install"):
         read_graph("oracle://me:secret@localhost/bank?table=payments")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are UTF-8 there")
+@pytest.mark.parametrize("name", ["edges.csv", "edges.parquet", "book.xlsx", "data.db"])
+def test_a_path_that_is_not_utf8(tmp_path, name):
+    for make in (as_csv, as_book, as_sqlite):
+        make(tmp_path)
+    EDGES.to_parquet(tmp_path / "edges.parquet")
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff" + name.encode())
+    os.rename(tmp_path / name, odd)
+    table = {"book.xlsx": "?sheet=edges", "data.db": "?table=edges"}.get(name, "")
+    assert list(read_graph(odd + table).graph.node_ids) == ["007", "b", "c"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are UTF-8 there")
+def test_duckdb_takes_no_path_that_is_not_utf8(tmp_path):
+    as_duckdb(tmp_path)
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.duckdb")
+    os.rename(tmp_path / "data.duckdb", odd)
+    with pytest.raises(InputError, match="The path must be UTF-8") as caught:
+        read_graph(f"{odd}?table=edges")
+    assert str(caught.value).isprintable()

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -238,3 +239,11 @@ def test_the_version_of_a_run_cannot_write_to_the_terminal(tmp_path):
     with pytest.raises(InputError, match="it has a control character") as caught:
         load_run(folder)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are UTF-8 there")
+def test_a_folder_whose_name_is_not_utf8(tmp_path):
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    shutil.copytree(SAVED / "mlp2", folder)
+    with pytest.raises(InputError, match="The path must be UTF-8"):
+        load_run(folder)

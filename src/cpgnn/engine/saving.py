@@ -34,6 +34,7 @@ from cpgnn.errors import InputError, must_be
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder
+from cpgnn.io.files import text_path
 from cpgnn.model import CPGNN, MOST_LAYERS, Architecture
 from cpgnn.selection.fitting import Honest
 from cpgnn.settings import Settings
@@ -264,7 +265,7 @@ def _read_tensors(path: Path, record: ModelRecord) -> dict[str, torch.Tensor]:
     if not path.is_file():
         raise damaged(path, "there is no such file")
     try:
-        tensors = load_file(path)
+        tensors = load_file(text_path(path))
     except (SafetensorError, OSError) as error:
         raise damaged(path, str(error).splitlines()[0]) from None
     forms = _forms(record, tensors)

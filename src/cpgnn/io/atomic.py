@@ -39,7 +39,10 @@ def atomic_write(path: StrPath) -> Iterator[IO[bytes]]:
     if path.exists() and not path.is_file():  # a device would be replaced by a file
         got = "a folder" if path.is_dir() else "a device or a pipe"
         raise wrong(path, "The output", "be a file", got)
-    given, path = path, path.resolve()  # a link stays, and what it leads to is written
+    given, path = (
+        path,
+        Path(os.path.realpath(path)),
+    )  # a link stays, and what it leads to is written
     partial = _partial(path)
     try:
         with _system_errors(given):

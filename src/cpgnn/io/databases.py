@@ -7,6 +7,7 @@ view computes; DuckDB does not, so of a DuckDB file only what it stores is read.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from urllib.parse import quote
 from cpgnn.engine.text import did_you_mean, first_line, listed, shorten
 from cpgnn.errors import InputError
 from cpgnn.io.address import DUCKDB, Address
-from cpgnn.io.files import failed, opened, wrong
+from cpgnn.io.files import failed, opened, text_path, wrong
 
 Opened = tuple[tuple[str, ...], Iterator[Sequence[object]], tuple[str, ...]]
 """Names of columns, rows, and what to say."""
@@ -72,7 +73,7 @@ def _text(value: str) -> str:
 
 @contextmanager
 def _sqlite(place: Address, file: Path) -> Iterator[Opened]:
-    uri = f"file:{quote(str(file.resolve()))}?mode=ro"
+    uri = f"file:{quote(os.path.realpath(os.fsencode(file)))}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
@@ -99,7 +100,7 @@ def _duckdb(place: Address, file: Path) -> Iterator[Opened]:
     except ImportError:
         raise failed(place, "This file needs DuckDB", "Run: pip install 'cpgnn[sql]'") from None
     try:
-        with closing(duckdb.connect(str(file), read_only=True)) as connection:
+        with closing(duckdb.connect(text_path(file), read_only=True)) as connection:
             for setting in (
                 "temp_directory = ''",
                 "memory_limit = '1GB'",

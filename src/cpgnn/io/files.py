@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,6 +57,15 @@ def wrong(
     error.file, error.line = str(path), line
     error.affected = 1 if place else None
     return error
+
+
+def text_path(path: Path) -> str:
+    """The path for a library that takes no other than UTF-8."""
+    try:
+        return os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        hint = "Rename the file, or the folder it is in."
+        raise wrong(path, "The path", "be UTF-8", "other bytes", hint) from None
 
 
 def failed(path: StrPath, problem: str, hint: str = "") -> InputError:
@@ -175,7 +185,7 @@ def arrow_source(path: Path, stream: Any, skip: int = 0) -> Any:
     """
     if isinstance(stream, gzip.GzipFile | Transcoded):
         return pa.BufferReader(all_bytes(path, stream, skip))
-    file = pa.OSFile(str(path))
+    file = pa.OSFile(os.fsencode(path))
     file.seek(skip)
     return file
 
