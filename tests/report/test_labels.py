@@ -38,6 +38,20 @@ def test_the_planted_error_is_listed_and_unlabelled_nodes_are_asked(run, monkeyp
     assert made
 
 
+def test_a_class_that_the_model_misses_is_not_doubted(run, monkeypatch):
+    known = np.arange(80)
+    called, wrong = run.truth[known].copy(), (run.graph.labels[7], run.truth[7])
+    [rare] = {0, 1, 2} - {*wrong}
+    called[called == rare] = wrong[1]  # a rare class is seldom the most probable one
+    logits = 4.0 * np.eye(3)[called]
+    monkeypatch.setattr(run.classifier, "honest_", Honest(known, logits), raising=False)
+    made, missed = section.labels(run), str(run.graph.class_names[rare])
+    assert f"“{missed}” (" in made.model_wrong
+    assert made.model_wrong.endswith("that it is likelier wrong than they are.")
+    assert made.doubtful
+    assert not {label for _, label, *_ in made.doubtful} & {missed}
+
+
 def test_what_would_take_further_training_is_left_to_the_command(run):
     assert run.classifier.out_of_fold() is None
     made = section.labels(run)
