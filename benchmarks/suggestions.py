@@ -85,7 +85,7 @@ def curve(graph: Graph, rule: Rule, seed: int, *, default: bool) -> list[float]:
         found.append(float(right[judging].mean()))
         if batch == BATCHES or len(known) == len(askable):
             break
-        asked = suggest(model, BATCH, rule=rule, among=askable, seed=seed + batch)
+        asked = suggest(model, BATCH, rule=rule, among=askable, seed=1_000 * (seed + 1) + batch)
         where = graph.node_ids.astype(str).get_indexer(asked["id"])
         known = np.concatenate([known, where])
     return found
