@@ -55,7 +55,8 @@ class Stage:
         for w, log_B in zip(self.w, logs, strict=True):
             if w:
                 total += np.float32(w) * log_B
-        return total + self.b.astype(np.float32)
+        total += self.b.astype(np.float32)
+        return total
 
     def __call__(self, logs: Sequence[np.ndarray], heard: Sequence[np.ndarray]) -> np.ndarray:
         """The equation above; `heard` [..., n, c] a relation."""
@@ -69,16 +70,19 @@ class Stage:
 
         Σ_r P_r (B − 1/c) H̄_r is one product, S with what each node says over each relation.
         """
-        each = spoken(B)
         n, c = B.shape[-2:]
-        R = len(self.H_bar)
-        said = np.empty((R, n, each.shape[1]), dtype=np.float32)
-        for r, H_bar in enumerate(self.H_bar.astype(np.float32)):
-            np.matmul(each.reshape(-1, c), H_bar, out=said[r].reshape(-1, c))
-        total = product(S, torch.from_numpy(said.reshape(R * n, -1))).numpy()
+        total = product(S, torch.from_numpy(self.said(B))).numpy()
         logits = self.own(logs)
         logits += total.reshape(n, -1, c).transpose(1, 0, 2) if B.ndim == 3 else total
         return logits
+
+    def said(self, B: np.ndarray) -> np.ndarray:
+        """(B − 1/c) H̄_r of the relations below each other, all worlds side by side: [R·n, …]."""
+        each, (n, c), R = spoken(B), B.shape[-2:], len(self.H_bar)
+        said = np.empty((R, n, each.shape[1]), dtype=np.float32)
+        for r, H_bar in enumerate(self.H_bar.astype(np.float32)):
+            np.matmul(each.reshape(-1, c), H_bar, out=said[r].reshape(-1, c))
+        return said.reshape(R * n, -1)
 
 
 def side_by_side(propagators: Sequence[sp.csr_array]) -> Tensor:

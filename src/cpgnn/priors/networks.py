@@ -240,8 +240,11 @@ def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndar
 
 def all_logits(nets: Copies, X: Any) -> Tensor:
     """[k + 1, n, c] of the rows of X [n, F], by networks that are trained."""
+    out = torch.empty(nets.copies, X.shape[0], nets.b_2.shape[2])  # parts would lie scattered
     with torch.no_grad():
-        return torch.cat([nets(operator(X, rows)) for rows in chunks(X.shape[0])], dim=1)
+        for rows in chunks(X.shape[0]):
+            out[:, rows] = nets(operator(X, rows))
+    return out
 
 
 def chunks(n: int) -> list[slice]:
