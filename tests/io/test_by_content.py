@@ -50,6 +50,7 @@ def test_two_columns_that_share_their_values_are_the_ends(put):
         ("a;b;c;d", lambda i, u, v: (u, v, f"bank{i % 3}", f"bank{i % 2}")),  # banks share too
         ("a;b;c;d", lambda i, u, v: (u, f"shop{v}", i * 2.5, "x")),  # nothing is shared
         ("a;b;c;d", lambda i, u, v: (f"0{i}.03.2024", f"0{i + 1}.03.2024", u, f"shop{v}")),
+        ("a;b;c;d", lambda i, u, v: (f"0{i}.03.2024", i + 0.5, i * 2.5, "2,50 €")),  # no ids at all
     ],
 )
 def test_two_pairs_or_none_are_no_ground_to_guess(put, header, row):

@@ -108,7 +108,8 @@ def find_ends(file: TableFile) -> tuple[int, int] | None:
     values = [pc.unique(known_cells(file.table.column(i))).drop_null() for i in places]
     codes = pa.chunked_array(values, pa.string()).combine_chunks().dictionary_encode().indices
     column = np.repeat(np.arange(len(places)), [len(each) for each in values])
-    holds = sp.csr_array((np.ones(len(codes)), (column, codes.to_numpy())))
+    entries, shape = (np.ones(len(codes)), (column, codes.to_numpy())), (len(places), len(codes))
+    holds = sp.csr_array(entries, shape=shape)
     shared = (holds @ holds.T).toarray()  # values that two columns have in common
     fewer = np.minimum.outer(shared.diagonal(), shared.diagonal())
     pairs = np.argwhere(np.triu((shared > 0) & (shared >= LEAST_SHARED * fewer), k=1))
