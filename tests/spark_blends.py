@@ -135,6 +135,7 @@ def loud(graph: Graph, seed: int = 0) -> CPGNNClassifier:
     if graph.kinds is not None:
         priors.append(NetworkPrior("ties", "all_rows", network(graph.num_nodes, 4)))
         priors.append(NetworkPrior("further", "paths", network(graph.num_nodes, 3)))
+        priors.append(NetworkPrior("shares", "weighed_rows", network(graph.num_nodes, 3)))
     if graph.features is None:
         priors.append(SpreadPrior("spread", c))
     else:

@@ -111,6 +111,24 @@ def test_rows_of_all_edges_lead_to_other_kinds_too(sharers):
     np.testing.assert_allclose(later.all_rows.toarray(), wanted, rtol=1e-6)
 
 
+def test_what_is_shared_counts_by_how_many_share_it():
+    """Films 0-3; directors 4 (of 0, 1) and 5 (of 2, 3); an actor 6 in all of them; 0 follows 3."""
+    pairs = np.array([(0, 4), (1, 4), (2, 5), (3, 5), (0, 6), (1, 6), (2, 6), (3, 6), (0, 3)])
+    types = ["directed by"] * 4 + ["with"] * 4 + ["follows"]
+    graph = Graph.from_edges(
+        *pairs.T, num_nodes=7, labels=[0, 0, 1, 1, -1, -1, -1], relation=types
+    ).with_kinds(["film"] * 4 + ["director"] * 2 + ["actor"], described=[])
+    W = np.full((4, 4), 1 / 4) + np.kron(np.eye(2), np.full((2, 2), 1 / 2))
+    np.fill_diagonal(W, 0)
+    W[0, 3] += 1
+    W[3, 0] += 1
+    x = Inputs(graph, Basis.of(graph), np.arange(7), 7, graph.labels)
+    wanted = np.zeros((7, 7))
+    wanted[:4, :4] = W / np.sqrt(W.sum(axis=1))[:, None]
+    np.testing.assert_allclose(x.weighed_rows.toarray(), wanted, rtol=1e-6)
+    np.testing.assert_array_equal(x.A.toarray(), wanted > 0)
+
+
 def test_paths_lead_on_through_other_kinds():
     """Authors 0-1, papers 2-4, venues 5-6: an author's row holds papers, and venues through them,
     but neither other authors nor papers of the same venue; against a sum over paths."""
@@ -155,7 +173,7 @@ def test_authors_of_the_same_venues_are_told_by_them(tmp_path):
 
 def test_a_prior_on_all_edges_is_fitted_explained_and_saved(sharers, tmp_path):
     model = CPGNNClassifier(budget="fast", seed=0).fit(sharers)
-    assert "ties" in model.model_.weights
+    assert {"ties", "shares"} <= {*model.model_.weights}
     said = model.model_.said(model.model_.inputs(model.scaler_(sharers)))
     parts = said.own_parts(np.arange(3))
     for i, pieces in enumerate(blend_pieces(said, np.arange(3), sharers.node_ids.to_numpy())):

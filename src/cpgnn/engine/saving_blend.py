@@ -42,7 +42,7 @@ class NetworkRecord(Record):
 
     kind: Literal["network"]
     name: Name
-    reads: Literal["own", "personalised", "smoothed", "rows", "all_rows", "paths"]
+    reads: Literal["own", "personalised", "smoothed", "rows", "weighed_rows", "all_rows", "paths"]
     hidden: Hidden
 
 

@@ -41,6 +41,7 @@ PARTS = {
     "sgc": "the columns two hops around",
     "link": "the list of its neighbours",
     "ties": "the nodes of other kinds around it",
+    "shares": "what it shares with others",
     "spread": "the labels around it",
 }
 """The priors of a blend in words."""

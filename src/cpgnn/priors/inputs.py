@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cpgnn.engine.arrays import dense
+from cpgnn.engine.arrays import dense, pattern
 from cpgnn.engine.text import listed, shorten
 from cpgnn.errors import must_be
 from cpgnn.graph import Graph
 from cpgnn.priors import columns as col
-from cpgnn.relations.derived import heard_relations, leading_on, near
+from cpgnn.relations.derived import heard_relations, leading_on, near, weighed_near
 from cpgnn.relations.relation import Relation, edges
 
 WIDEST, LEAST_WIDE = 256, 64
@@ -36,7 +36,7 @@ COMMON = 30
 WORDS = 500
 """Columns of a sparse X that trees read as they are."""
 HALF = 0.5
-ROWS = ("rows", "all_rows", "paths")
+ROWS = ("rows", "weighed_rows", "all_rows", "paths")
 """Inputs with a column for every node of the fit."""
 STRUCTURE_KEY = ("structure",)
 """What a graph keeps the shape around its nodes under."""
@@ -118,7 +118,12 @@ class Inputs:
 
     @cached_property
     def A(self) -> sp.csr_array:
-        return near(self.graph)
+        """`derived.near`."""
+        return self.graph.adjacency if self._weighed is None else pattern(self._weighed)
+
+    @cached_property
+    def _weighed(self) -> sp.csr_array | None:
+        return weighed_near(self.graph)
 
     @cached_property
     def relations(self) -> dict[str, Relation]:
@@ -181,6 +186,12 @@ class Inputs:
     def rows(self) -> sp.csr_array:
         """[n, nodes of the fit]: the rows of D^-½ A, as far as they lead to nodes of the fit."""
         return self._to_known(edges(self.A).propagator(HALF))
+
+    @cached_property
+    def weighed_rows(self) -> sp.csr_array:
+        """The same with weights for what is shared: see `derived.weighed_near`."""
+        W = self.A if self._weighed is None else self._weighed
+        return self._to_known(edges(W).propagator(HALF))
 
     @cached_property
     def all_rows(self) -> sp.csr_array:

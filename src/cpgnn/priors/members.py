@@ -53,7 +53,7 @@ class NetworkPrior(Prior):
 
     name: str
     reads: str
-    """Name of the input: "own", "personalised", "smoothed", "rows", "all_rows", "paths"."""
+    """Name of the input: "own", "personalised", "smoothed", or one of `ROWS`."""
     network: Network
 
     def log_beliefs(self, x: Inputs) -> np.ndarray:

@@ -37,26 +37,35 @@ def heard_relations(graph: Graph) -> dict[str, Relation]:
     return {relation.name: relation for relation in found if relation is not None}
 
 
+def weighed_near(graph: Graph) -> sp.csr_array | None:
+    """Who is near, and how much: edges among predicted nodes and what they share, added up.
+
+    Who shares a director of three films is nearer than who shares an actor of sixty. None where all
+    edges are near: with one kind of nodes, and where what is shared is not affordable.
+    """
+    if graph.kinds is None or graph.predicted.all():
+        return None
+    found = [one for one in (shared(kind, graph.predicted) for kind in graph.types) if one]
+    if not found:
+        return None
+    inside = sp.diags_array(graph.predicted.astype(np.float32))
+    total = sp.csr_array(inside @ graph.adjacency @ inside)
+    for relation in found:
+        total = total + relation.matrix
+    W = sp.csr_array(total, dtype=np.float32)
+    W.eliminate_zeros()
+    W.sort_indices()
+    return W
+
+
 def near(graph: Graph) -> sp.csr_array:
     """A [n, n] as priors read it: who is a neighbour, whatever the type.
 
     With several kinds, predicted nodes are neighbours if an edge joins them or they share a node of
     another kind; other kinds have no neighbours. All edges where that is not affordable.
     """
-    if graph.kinds is None or graph.predicted.all():
-        return graph.adjacency
-    found = [shared(kind, graph.predicted) for kind in graph.types]
-    if all(relation is None for relation in found):
-        return graph.adjacency
-    inside = sp.diags_array(graph.predicted.astype(np.float32))
-    total = sp.csr_array(inside @ graph.adjacency @ inside)
-    for relation in found:
-        total = total if relation is None else total + relation.matrix
-    A = sp.csr_array(total, dtype=np.float32)
-    A.eliminate_zeros()
-    A.data[:] = 1
-    A.sort_indices()
-    return A
+    W = weighed_near(graph)
+    return graph.adjacency if W is None else pattern(W)
 
 
 def entries_leading_on(graph: Graph) -> int:

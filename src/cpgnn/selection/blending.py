@@ -7,7 +7,8 @@
    their honest losses. (Adding them one by one, or the best alone, was worse on validation labels.)
 3. Relations × γ on that own part, each a convex fit of milliseconds; the one with the smallest
    honest loss is kept (by accuracy was worse), or the highest score where one is asked for.
-   Stronger pulls on H̄ are tried with the best two: they are what is left of a graph that hardly
+   With several kinds of nodes, two rounds are tried beside three (`FEWER_ROUNDS`). Stronger pulls
+   on H̄ are tried with the best two: they are what is left of a graph that hardly
    helps. A graph is never left out: what it is worth can then be read. Directions, often no
    more than the order in which pairs were listed, are heard where that is better than merged edges
    by more than a standard error of the difference.
@@ -21,6 +22,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ import torch
 from scipy.special import log_softmax
 
 from cpgnn.blend.blend import Blend, Hearing, Said
-from cpgnn.blend.second_stage import SecondStage, fit_second_stage, in_every_world
+from cpgnn.blend.second_stage import ROUNDS, SecondStage, fit_second_stage, in_every_world
 from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.formatting import relation_name
@@ -48,6 +50,9 @@ from cpgnn.splits import Split
 GAMMAS = (0.0, 0.5, 1.0)
 LAMBDAS = (1.0, 10.0, 100.0, 1000.0)
 """The pull on H̄. The first is tried with every set of relations, the others with the best two."""
+FEWER_ROUNDS = 2
+"""Tried beside `ROUNDS` where there are several kinds of nodes: what those without labels pass on
+can drift, from round to round, towards one class."""
 FOLDS, FEW_FOLDS, MANY_NODES = {"fast": 2, "normal": 5, "thorough": 10}, 2, 200_000
 """Beliefs are kept for every node and world: fewer worlds where there are many nodes."""
 
@@ -192,26 +197,28 @@ def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> 
     """The second stage on all members: see the steps above."""
     logs = [member.logs for member in members]
     y = worlds.labels[worlds.judged]
-    found: dict[tuple[tuple[Hearing, ...], float], tuple[float, SecondStage, Tried]] = {}
+    found: dict[tuple[tuple[Hearing, ...], float, int], tuple[float, SecondStage, Tried]] = {}
 
-    def attempt(hears: tuple[Hearing, ...], lam: float) -> None:
+    def attempt(hears: tuple[Hearing, ...], lam: float, rounds: int) -> None:
         start = time.process_time()
         P = [x.propagator(one.relation, one.gamma) for one in hears]
-        second = fit_second_stage(logs, P, worlds, lam=lam)
+        second = fit_second_stage(logs, P, worlds, lam=lam, rounds=rounds)
         log_p = log_softmax(second.honest, axis=1)
         loss, accuracy = scores(log_p, worlds)
         value = accuracy if score is None else score(second.honest, y)
         heard = ", ".join(relation_name(one.relation) for one in hears)
         name = f"{heard}, γ = {hears[0].gamma:g}, λ = {lam:g}"
+        name += "" if rounds == ROUNDS else f", {rounds} rounds"
         tried = Tried(name, value, loss, time.process_time() - start)
-        found[hears, lam] = (-loss if score is None else value, second, tried)
+        found[hears, lam, rounds] = (-loss if score is None else value, second, tried)
 
-    for hears in hearings(x):
-        attempt(hears, LAMBDAS[0])
+    several = x.graph.kinds is not None and not x.graph.predicted.all()
+    for hears, rounds in product(hearings(x), (ROUNDS, FEWER_ROUNDS) if several else (ROUNDS,)):
+        attempt(hears, LAMBDAS[0], rounds)
     ranked = sorted(found, key=lambda key: -found[key][0])
-    for hears, _ in ranked[:2]:
+    for hears, _, rounds in ranked[:2]:
         for lam in LAMBDAS[1:]:
-            attempt(hears, lam)
+            attempt(hears, lam, rounds)
     ranked = sorted(found, key=lambda key: -found[key][0])
     kept = ranked[0]
     merged = next((key for key in ranked if _hears_merged(key[0])), None)

@@ -14,6 +14,8 @@
 Where there are no features, `trees` read the shape of the graph and 16 principal coordinates of Ã,
 `link` and `ties` are as above, and
 
+    shares    (several kinds) one on a row of what is shared, with weights: who shares a director of
+              three films tells more than who shares an actor of sixty
     spread    known labels, spread by personalised PageRank (nothing is fitted)
 
 What is affordable is decided by sizes, never by the clock: the same input gives the same model.
@@ -59,7 +61,7 @@ MAX_EPOCH = 250_000_000
 """Multiplications of X with the weights of all worlds, an epoch: what a network may cost."""
 MAX_TOGETHER_FAR = 1_000_000
 """Entries of "two hops" and the like up to which `together` hears it too."""
-BAG, MOST_BAGGED = 3, 100_000
+BAG, MOST_BAGGED = 8, 100_000
 """Networks on rows, where they are nearly all there is to read (several kinds of nodes, without
 features): the mean of so many. Where nodes are more, one."""
 COUNTS = 0.05
@@ -157,6 +159,8 @@ def affordable(
         if others:
             reads = "paths" if _leads_on(x, worlds) else "all_rows"
             made["ties"] = partial(network, "ties", reads, listed, bag)
+            if few:
+                made["shares"] = partial(network, "shares", "weighed_rows", listed, bag)
     if x.graph.features is None:
         made["spread"] = partial(_spread, x, worlds)
         return made

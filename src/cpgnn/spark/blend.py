@@ -201,6 +201,11 @@ class Distributed:
             rooted = _rooted([*ties, *paths, *(f"_{w}" for w in paths)])
             first = self.work.keep("all-kinds", sums.select("id", *rooted))
             yield self._led_on(first, paths, base) if paths else first
+        shares = self._listed("weighed_rows")
+        if shares:
+            W = self.relations.weighed
+            sums = W.times(base.select("id", *shares)).join(W.degrees(), "id")
+            yield self.work.keep("shared", sums.select("id", *_rooted(shares)))
         A, plan, degrees = self.relations.near, self.plan, self.relations.degrees
         z, link = plan.table, self._listed("rows")
         if not z and not link:

@@ -92,17 +92,30 @@ class Relations:
     @cached_property
     def near(self) -> Adjacency:
         """A as priors read it: see `relations.derived.near`."""
-        if self.predicted is None:
+        rows = self._near_rows()
+        if rows is None:
             return self.adjacency
+        return Adjacency.laid_out(rows.select("source", "target").distinct())
+
+    @cached_property
+    def weighed(self) -> Adjacency:
+        """The same with what is shared as weights: see `relations.derived.weighed_near`."""
+        rows = self._near_rows()
+        return self.near if rows is None else Adjacency.laid_out(rows, merge=True)
+
+    def _near_rows(self) -> DataFrame | None:
+        """source, target, weight: edges among predicted nodes, and what they share; pairs may come
+        again. None where all edges are near."""
+        if self.predicted is None:
+            return None
         found = [rows for rows in self._shared.values() if rows is not None]
         if not found:
-            return self.adjacency
-        ends = ["source", "target"]
-        inside = self.adjacency.everything().select(*ends)
-        for end in ends:
+            return None
+        inside = self.adjacency.everything()
+        inside = inside.select("source", "target", _weight(inside))
+        for end in ("source", "target"):
             inside = inside.join(self.predicted.withColumnRenamed("id", end), end, "left_semi")
-        rows = reduce(DataFrame.unionByName, (r.select(*ends) for r in (inside, *found)))
-        return Adjacency.laid_out(rows.distinct())
+        return reduce(DataFrame.unionByName, (inside, *found))
 
     @cached_property
     def degrees(self) -> DataFrame:
@@ -182,7 +195,7 @@ class Relations:
 
     def release(self) -> None:
         """Forgets what is kept on the executors."""
-        for name in ("adjacency", "near"):
+        for name in ("adjacency", "near", "weighed"):
             if name in self.__dict__:
                 self.__dict__[name].release()
         if "degrees" in self.__dict__:
