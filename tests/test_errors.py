@@ -29,6 +29,11 @@ def test_choices_are_spelt_as_they_are_typed():
     assert there == "'--select-by' must be accuracy or macro-f1. Got 'luck'."
 
 
+def test_columns_are_spelt_as_a_shell_takes_them():
+    assert advise("{}", kind_column="").spelt(in_flags) == "--kind-column ''"
+    assert advise("{}", relation_column="my_type").spelt(in_flags) == "--relation-column my_type"
+
+
 def test_words_of_the_user_are_left_alone():
     got = "--one_hot={} impute='median'"
     said = wrong_value("test", "be", got, Message("Try ", advise("{}.", impute=("a", "b"))))

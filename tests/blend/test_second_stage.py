@@ -14,7 +14,7 @@ from cpgnn.blend.second_stage import (
     fit_second_stage,
     fit_stage,
     in_every_world,
-    side_by_side,
+    tensors,
 )
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.relations.relation import edges
@@ -66,7 +66,7 @@ def test_what_is_heard_is_the_dense_sum(path, worlds):
     dense = 0.7 * logs[0] + stage.b
     for p, H_bar in zip(P, stage.H_bar, strict=True):
         dense = dense + p.toarray() @ (B - 0.5) @ H_bar
-    assert np.allclose(stage.everywhere(logs, side_by_side(P), B), dense, atol=1e-5)
+    assert np.allclose(stage.everywhere(logs, tensors(P), B), dense, atol=1e-5)
 
 
 def test_beliefs_are_the_softmax_of_logits_however_large():

@@ -101,6 +101,7 @@ def test_a_column_that_is_merely_called_kind_stays_a_feature(write):
     graph = read_graph(edges, labels, features, one_hot=True).graph
     assert graph.kinds is None
     assert graph.num_features == 2
+    assert any("use kind_column='kind' if it tells kinds" in said for said in graph.notices)
     rows = write("f.csv", "id,kind,z\na,red,1\nb,blue,2\nc,red,3\n")
     with pytest.raises(InputError, match="Labels must sit on one kind of nodes"):
         read_graph(edges, labels, rows, kind_column="kind")

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.blend.second_stage import Stage, beliefs, side_by_side
+from cpgnn.blend.second_stage import Stage, beliefs, tensors
 from cpgnn.engine.formatting import relation_name
 from cpgnn.engine.text import count
 from cpgnn.errors import BeliefOverflowError
@@ -68,14 +68,14 @@ class Blend:
     def said(self, x: Inputs) -> Said:
         """Everything the blend says about a graph."""
         logs = [x.uniform_elsewhere(prior.log_beliefs(x)) for prior in self.priors]
-        S = side_by_side([x.propagator(one.relation, one.gamma) for one in self.hears])
+        P = tensors([x.propagator(one.relation, one.gamma) for one in self.hears])
         known = np.flatnonzero(x.labels >= 0)
         one_hot = np.eye(self.num_classes, dtype=np.float32)[x.labels[known]]
         logits = Stage.before(self.w_0, self.num_classes)(logs, ())
         for stage in self.stages:
             B = beliefs(logits)
             B[known] = one_hot
-            logits = stage.everywhere(logs, S, B)
+            logits = stage.everywhere(logs, P, B)
         if lost := int((~np.isfinite(logits)).any(axis=1).sum()):
             raise BeliefOverflowError(
                 f"Beliefs of {count(lost, 'node')} must be finite. Got infinite ones. "

@@ -15,8 +15,9 @@ that of the fitted stage itself, which is fitted anew (`ROUNDS` fits).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
@@ -65,31 +66,31 @@ class Stage:
             logits += Z @ H_bar.astype(np.float32)
         return logits
 
-    def everywhere(self, logs: Sequence[np.ndarray], S: Tensor, B: np.ndarray) -> np.ndarray:
-        """The same for all nodes, from beliefs B [n, c] or [k + 1, n, c] and S of `side_by_side`.
-
-        Σ_r P_r (B − 1/c) H̄_r is one product, S with what each node says over each relation.
-        """
-        n, c = B.shape[-2:]
-        total = product(S, torch.from_numpy(self.said(B))).numpy()
+    def everywhere(
+        self, logs: Sequence[np.ndarray], P: Sequence[Tensor], B: np.ndarray
+    ) -> np.ndarray:
+        """The same for all nodes, from beliefs B [n, c] or [k + 1, n, c] and P_r of `tensors`."""
+        heard = (product(P_r, said) for P_r, said in zip(P, self._said(B), strict=True))
+        total = reduce(Tensor.add_, heard).numpy()
         logits = self.own(logs)
+        n, c = B.shape[-2:]
         logits += total.reshape(n, -1, c).transpose(1, 0, 2) if B.ndim == 3 else total
         return logits
 
-    def said(self, B: np.ndarray) -> np.ndarray:
-        """(B − 1/c) H̄_r of the relations below each other, all worlds side by side: [R·n, …]."""
-        each, (n, c), R = spoken(B), B.shape[-2:], len(self.H_bar)
-        said = np.empty((R, n, each.shape[1]), dtype=np.float32)
-        for r, H_bar in enumerate(self.H_bar.astype(np.float32)):
-            np.matmul(each.reshape(-1, c), H_bar, out=said[r].reshape(-1, c))
-        return said.reshape(R * n, -1)
+    def _said(self, B: np.ndarray) -> Iterator[Tensor]:
+        """(B − 1/c) H̄_r of each relation in turn, all worlds side by side, [n, …]."""
+        each, (n, c) = spoken(B), B.shape[-2:]
+        *others, last = self.H_bar.astype(np.float32)
+        for H_bar in others:
+            yield torch.from_numpy((each.reshape(-1, c) @ H_bar).reshape(n, -1))
+        said = (each.reshape(-1, c) @ last).reshape(n, -1)
+        del each  # not needed while this is heard
+        yield torch.from_numpy(said)
 
 
-def side_by_side(propagators: Sequence[sp.csr_array]) -> Tensor:
-    """[P_1 | P_2 | …], [n, R·n], for `Stage.everywhere`."""
-    return csr_tensor(
-        propagators[0] if len(propagators) == 1 else sp.csr_array(sp.hstack(propagators))
-    )
+def tensors(propagators: Sequence[sp.csr_array]) -> list[Tensor]:
+    """P_r [n, n] for `Stage.everywhere`, on the same memory."""
+    return [csr_tensor(P) for P in propagators]
 
 
 def spoken(B: np.ndarray) -> np.ndarray:
@@ -186,9 +187,9 @@ def in_every_world(
     worlds: Worlds,
 ) -> np.ndarray:
     """Logits [k + 1, n, c]: what the fitted stage says where the labels of a fold are unknown."""
-    S, logits = side_by_side(propagators), Stage.before(made.w_0, worlds.num_classes)(logs, ())
+    P, logits = tensors(propagators), Stage.before(made.w_0, worlds.num_classes)(logs, ())
     for stage in made.stages:
-        logits = stage.everywhere(logs, S, worlds.with_labels(beliefs(logits)))
+        logits = stage.everywhere(logs, P, worlds.with_labels(beliefs(logits)))
     return logits
 
 
@@ -205,12 +206,12 @@ def fit_second_stage(
     L = np.stack([worlds.honest(log_B) for log_B in logs], axis=1)  # [N + V, M, c]
     w_0 = prior_weights(L, y, share)
     B = worlds.with_labels(beliefs(Stage.before(w_0, worlds.num_classes)(logs, ())))
-    S, rows = side_by_side(propagators), [P[worlds.judged] for P in propagators]
+    everyone, rows = tensors(propagators), [P[worlds.judged] for P in propagators]
     stages: list[Stage] = []
     train = np.arange(N)
     for _ in range(rounds):
         if stages:
-            B = worlds.with_labels(beliefs(stages[-1].everywhere(logs, S, B)))
+            B = worlds.with_labels(beliefs(stages[-1].everywhere(logs, everyone, B)))
         taught = Taught(L, _heard_by_judged(rows, B, worlds), y, share)
         stages.append(fit_stage(taught.of(train), lam, w_0, stages[-1] if stages else None))
     honest = stages[-1](*taught.parts()).astype(np.float64)

@@ -170,6 +170,8 @@ COLUMNS = (
     "label",
     "feature",
     "ignore",
+    "relation_column",
+    "kind_column",
     "unlabelled",
     "positive",
 )

@@ -15,13 +15,13 @@ import scipy.sparse as sp
 
 from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.text import count
-from cpgnn.errors import advise
+from cpgnn.errors import Message, advise
 from cpgnn.io.address import Place
 from cpgnn.io.around import without_totals
 from cpgnn.io.by_content import find_ids, is_told
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.feature_matrix import FeatureRows, FeatureRule, Impute, build_matrix
-from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
+from cpgnn.io.headers import ID, KIND, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import as_in_edges, distinct
 from cpgnn.io.parquet import is_parquet
 from cpgnn.io.problems import Problems
@@ -70,10 +70,19 @@ def read_features(
     with problems.noted():
         built = build_matrix(file, rule, chosen)
     problems.stop()
+    names = built.columns.used(file.header[1:]) if file.header else ()
     used = [
         f"{path}: column {name!r} is used as a feature."
-        for name in (built.columns.used(file.header[1:]) if file.header else ())
+        for name in names
         if plain(name) in LABEL | SPLIT
+    ]
+    used += [
+        Message(
+            f"{path}: column {name!r} is used as a feature; ",
+            advise("use {} if it tells kinds of nodes apart.", kind_column=name),
+        )
+        for name in names
+        if plain(name) in KIND and chosen.kind_column is None
     ]
     used += [f"{path}: column {name!r} is in the labels: no feature." for name in labels]
     by_name = file.moved(("id",)) if chosen.id is None or guessed else []
