@@ -61,7 +61,7 @@ MAX_EPOCH = 250_000_000
 """Multiplications of X with the weights of all worlds, an epoch: what a network may cost."""
 MAX_TOGETHER_FAR = 1_000_000
 """Entries of "two hops" and the like up to which `together` hears it too."""
-BAG, MOST_BAGGED = 8, 100_000
+BAG, MOST_BAGGED = 3, 100_000
 """Networks on rows, where they are nearly all there is to read (several kinds of nodes, without
 features): the mean of so many. Where nodes are more, one."""
 COUNTS = 0.05
