@@ -258,9 +258,10 @@ def same_class_share(
 
     `loops` more count as edges that do. By weight, or every edge once; NaN without any edge.
     """
-    source, target = np.repeat(labels, np.diff(A.indptr)), labels[A.indices]
-    same = (source == target) & (source >= 0)
-    known = (source >= 0) & (target >= 0)
+    there = labels >= 0  # no other row is needed
+    A = A[there]
+    source, target = np.repeat(labels[there], np.diff(A.indptr)), labels[A.indices]
+    same, known = source == target, target >= 0
     counted = (same, known) if not by_weight else (A.data[same], A.data[known])
     alike, every = (2.0 * loops + float(part.sum(dtype=np.float64)) for part in counted)
     return alike / every if every else float("nan")

@@ -166,7 +166,7 @@ def _features(given: _Given, terms: dict[str, Any], where: np.ndarray, top: int)
         parts = terms["parts"]
         assert model is not None
         pieces = blend_pieces(said, where, model.node_ids_)
-        shape = said.inputs.columns if any(p.name == "trees" for p in said.blend.priors) else None
+        shape = said.inputs.structure if any(p.name == "trees" for p in said.blend.priors) else None
     fitted: Graph | None = getattr(model, "graph_", None)
     taught = None
     if model is not None and fitted is not None:

@@ -99,9 +99,9 @@ class _Reader:
     def pieces(self, prior: Prior, block: np.ndarray, said: np.ndarray) -> Iterator[list[Piece]]:
         """Of each node; they sum to what the prior `said` [s, c] by itself."""
         if isinstance(prior, TreesPrior):
-            X = getattr(self.x, prior.reads)
+            rows = getattr(self.x, prior.reads)[block]
             names = self.columns if prior.reads == "columns" else self.words
-            for phi in prior.trees.contributions(X[block]):
+            for phi in prior.trees.contributions(rows):
                 yield [*_grouped(*names, phi[:, :-1].T), _start(phi[:, -1], phi.sum(axis=1))]
         elif isinstance(prior, NetworkPrior) and prior.reads in ("personalised", "smoothed"):
             yield from self._smoothed(prior, block)
