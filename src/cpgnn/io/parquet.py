@@ -52,6 +52,8 @@ def read_parquet(path: Path) -> pa.Table:
             reason = first_line(error).rpartition("'<Buffer>': ")[2]
             raise wrong(path, "A Parquet file", "be whole", f"'{reason}'", hint) from None
     kept = [i for i, name in enumerate(names) if not name.startswith("__index_level_")]
+    if not kept:
+        raise wrong(path, "A table", "have at least one column", "none")
     return table.select(kept).replace_schema_metadata(None)
 
 
