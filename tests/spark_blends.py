@@ -16,8 +16,7 @@ from cpgnn.blend.blend import Hearing
 from cpgnn.blend.second_stage import Stage
 from cpgnn.errors import GraphNotice
 from cpgnn.priors.members import NetworkPrior, SpreadPrior, TogetherPrior
-from cpgnn.priors.networks import Network
-from cpgnn.priors.together import Together
+from cpgnn.priors.network import Network, Together
 from cpgnn.relations.derived import heard_relations
 from cpgnn.relations.edge_weights import Weights
 from cpgnn.splits import Split

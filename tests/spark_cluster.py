@@ -130,6 +130,8 @@ def main(folder: Path) -> None:
         rows = spark.read.parquet(str(folder / "out.parquet")).toPandas()
         gaps["blend"] = gap(rows, predictions(blend, world.graph()))
         for K, model in ((1, first), (2, one)):
+            if K == 2:  # values are sent to the executors, not shuffled
+                spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10m")
             with killing(spark, killed, at=K):
                 found_K = predict(Packed.of(model), given).toPandas()
             gaps[f"K = {K}"] = gap(found_K, predictions(model))

@@ -16,7 +16,7 @@ from cpgnn.explanation.attribution import (
     through_softmax,
 )
 from cpgnn.priors import ChebyPrior
-from cpgnn.priors.networks import Network
+from cpgnn.priors.network import Network
 from toys import toy
 
 

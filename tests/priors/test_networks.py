@@ -12,7 +12,8 @@ from scipy.special import log_softmax, softmax
 
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.priors import networks, together
-from cpgnn.priors.networks import Copies, Descent, Judge, Network, fit_bag, fit_networks, operator
+from cpgnn.priors.network import Network
+from cpgnn.priors.networks import Copies, Descent, Judge, fit_bag, fit_networks, operator
 from cpgnn.priors.together import fit_together
 
 HOW = Descent(hidden=8, dropout=0.0, epochs=40, patience=40)
@@ -119,7 +120,7 @@ def test_a_network_reads_sparse_and_dense_alike(monkeypatch):
     X = sp.random_array((7, 4), density=0.5, rng=rng, format="csr", dtype=np.float32)
     R = network.logits(X)
     assert np.allclose(R, network.logits(X.toarray()), atol=1e-6)
-    monkeypatch.setattr(networks, "CHUNK", 3)
+    monkeypatch.setattr("cpgnn.priors.network.CHUNK", 3)
     assert np.allclose(R, network.logits(X), atol=1e-6)
 
 

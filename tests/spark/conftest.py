@@ -27,3 +27,12 @@ def spark():
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         with session("local[2]", CONF) as started:
             yield started
+
+
+@pytest.fixture(params=["shuffled", "sent"])
+def way(request, spark):
+    """How a node's neighbours get to know its values: see `cpgnn.spark.sending`."""
+    key = "spark.sql.autoBroadcastJoinThreshold"
+    spark.conf.set(key, "10m" if request.param == "sent" else "-1")
+    yield request.param
+    spark.conf.set(key, "-1")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pyspark.sql import functions as F
@@ -21,19 +23,26 @@ def adjacency(spark, edges):
 
 
 @pytest.mark.parametrize("hub", [0, 1200])
-def test_product_with_and_without_hubs(spark, tmp_path, hub):
+def test_product_with_and_without_hubs(spark, way, tmp_path, hub):
     files = random_files(tmp_path, 2, weighted=True, hub=hub)
     A = adjacency(spark, spark.read.parquet(files.edges))
     assert (A.hubs is not None) == bool(hub)
+    assert bool(A.sent) == (way == "sent")
     ids = files.graph.node_ids.astype(int)
-    values = np.random.default_rng(0).normal(size=(len(ids), 2))
+    A = replace(A, sent=min(A.sent, 2))  # three columns are sent in two parts
+    values = np.random.default_rng(0).normal(size=(len(ids), 3))
     rows = [(int(i), *map(float, v)) for i, v in zip(ids, values, strict=True)]
-    V = spark.createDataFrame(rows, "id long, v0 double, v1 double")
+    V = spark.createDataFrame(rows, "id long, v0 double, v1 double, v2 double")
     found = A.times(V).toPandas().set_index("id").reindex(ids).fillna(0.0)
     wanted = files.graph.adjacency.astype(np.float64) @ values
     np.testing.assert_allclose(found.to_numpy(), wanted, atol=1e-9)
     degrees = A.degrees().toPandas().set_index("id").reindex(ids).fillna(0.0)
     np.testing.assert_allclose(degrees["degree"], files.graph.degrees, rtol=1e-6)
+    few = A.leaving(V.where(F.col("id") < 5)).select("source", "target").toPandas()
+    ends = files.graph.adjacency.tocoo().coords
+    source, target = ids[ends[0]], ids[ends[1]]
+    wanted = {*zip(source[source < 5].tolist(), target[source < 5].tolist(), strict=True)}
+    assert {*few.itertuples(index=False, name=None)} == wanted
     A.release()
 
 
@@ -41,15 +50,17 @@ def largest_partition(table):
     return table.groupBy(F.spark_partition_id()).count().agg(F.max("count")).first()[0]
 
 
-def test_a_star_with_a_million_leaves_fills_no_partition(spark):
-    leaves = 1_000_000
+@pytest.mark.parametrize("leaves", [100_000, 1_000_000])
+def test_a_star_with_so_many_leaves_fills_no_partition(spark, way, leaves):
     star = spark.range(1, leaves + 1).select(F.lit(0).cast("long").alias("source"), "id")
     star = star.withColumnRenamed("id", "target")
     fair = 2 * leaves / 4
     A = adjacency(spark, star)
     assert [row["id"] for row in A.hubs.collect()] == [0]
     assert A.everything().count() == 2 * leaves
-    # the million edges of the hub lie in all four partitions, those of the leaves too
+    # the values of a million nodes do not fit into a tenth of 1 GB
+    assert bool(A.sent) == (way == "sent" and leaves < 1_000_000)
+    # the edges of the hub lie in all four partitions, those of the leaves too
     assert largest_partition(A.hub_edges) < 0.6 * fair
     assert largest_partition(A.edges) < 0.6 * fair
     ones = spark.range(leaves + 1).select("id", F.lit(1.0).alias("v"))

@@ -47,8 +47,19 @@ def close(spark, classifier, world, **options):
     return wanted
 
 
-@pytest.mark.parametrize("name", WORLDS)
-def test_later_graphs_with_known_and_new_nodes(spark, name):
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [
+        ("shuffled", "one relation"),
+        ("shuffled", "types, many features"),
+        ("sent", "types, many features"),
+        ("shuffled", "kinds"),
+        ("sent", "kinds"),
+        ("sent", "a direction, no features"),
+    ],
+    indirect=["way"],
+)
+def test_later_graphs_with_known_and_new_nodes(spark, way, name):
     """Fitted on one graph, asked about another that shares two thirds of its nodes."""
     options, seed = WORLDS[name], len(name)
     classifier = loud(random_world(seed, **options).graph(), seed)
@@ -69,7 +80,8 @@ def test_structure_on_executors_is_that_of_one_machine(spark, monkeypatch):
     assert np.isnan(found["c6"]).all()
 
 
-def test_terms_and_sets_are_those_of_one_machine(spark):
+@pytest.mark.parametrize("way", ["sent"], indirect=True)
+def test_terms_and_sets_are_those_of_one_machine(spark, way):
     """Every term of chosen nodes, and the classes that a promise leaves."""
     world = random_world(8, weighted=True, types=TYPES[:2], directed=("pays",))
     graph = world.graph()

@@ -37,16 +37,18 @@ def close(spark, files, classifier):
 
 
 @pytest.mark.parametrize(
-    ("num_layers", "text", "weighted", "normalization"),
+    ("way", "num_layers", "text", "weighted", "normalization"),
     [
-        (1, False, False, "none"),
-        (2, True, True, "sym"),
-        (3, False, True, "row"),
-        (2, True, False, "none"),
+        ("sent", 1, False, False, "none"),
+        ("shuffled", 1, True, True, "none"),
+        ("shuffled", 2, True, True, "sym"),
+        ("sent", 3, False, True, "row"),
+        ("sent", 2, True, False, "none"),
     ],
+    indirect=["way"],
 )
 def test_predictions_are_those_of_one_machine(
-    spark, tmp_path, num_layers, text, weighted, normalization
+    spark, way, tmp_path, num_layers, text, weighted, normalization
 ):
     files = random_files(tmp_path, num_layers, text=text, weighted=weighted)
     classifier = fitted(files.graph, num_layers, normalization)

@@ -23,9 +23,8 @@ from cpgnn.priors.members import (
     TogetherPrior,
     TreesPrior,
 )
-from cpgnn.priors.networks import Network
+from cpgnn.priors.network import Network, Together
 from cpgnn.priors.saved_estimator import dump_estimator, load_estimator
-from cpgnn.priors.together import Together
 from cpgnn.priors.trees import Trees
 from cpgnn.relations.edge_weights import Weights
 

@@ -18,7 +18,7 @@ from cpgnn.engine.arrays import dense
 from cpgnn.graph import Graph
 from cpgnn.priors.cheby import ChebyPrior, chebyshev
 from cpgnn.priors.contract import narrow
-from cpgnn.priors.networks import Network
+from cpgnn.priors.network import Network
 
 STEPS = 64
 MOST_WALKS, MOST_ROWS, MOST_CELLS = 512, 20_000, 1 << 22

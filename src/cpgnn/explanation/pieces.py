@@ -32,7 +32,7 @@ from cpgnn.priors.members import (
     estimated,
     own_columns,
 )
-from cpgnn.priors.networks import Network
+from cpgnn.priors.network import Network
 
 OWN, AROUND, SHAPE, PLACE = "own", "neighbourhood", "shape", "place"
 NEIGHBOURS, LABELS, START = "neighbours", "labels", "start"

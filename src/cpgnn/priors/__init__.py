@@ -2,11 +2,11 @@
 
 A prior is any `nn.Module` with `forward(graph) -> logits` [n, c]; `contract` says what those here
 promise beyond that.
+
+The public names are those of `__init__.pyi`. Each is imported when first asked for: these need
+torch, and fitted priors (`network`, `members`) do not.
 """
 
-from cpgnn.priors.cheby import ChebyPrior, chebyshev
-from cpgnn.priors.contract import Estimator, Sizes
-from cpgnn.priors.link import LinkPrior
-from cpgnn.priors.mlp import MLPPrior
+import lazy_loader
 
-__all__ = ["ChebyPrior", "Estimator", "LinkPrior", "MLPPrior", "Sizes", "chebyshev"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

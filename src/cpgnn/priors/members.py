@@ -11,8 +11,7 @@ from scipy.special import log_softmax, softmax
 
 from cpgnn.priors.columns import label_shares_around
 from cpgnn.priors.inputs import HALF, Inputs
-from cpgnn.priors.networks import Network
-from cpgnn.priors.together import Together
+from cpgnn.priors.network import Network, Together
 
 if TYPE_CHECKING:
     from cpgnn.priors.trees import Trees

@@ -21,30 +21,14 @@ from torch import Tensor, nn
 from cpgnn.engine.adam import Adam
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.sparse import SparseOperator
-from cpgnn.priors.networks import (
-    EPSILON,
-    Copies,
-    Descent,
-    Judge,
-    Network,
-    all_logits,
-    descend,
-    operator,
-)
+from cpgnn.priors.network import Together
+from cpgnn.priors.networks import EPSILON, Copies, Descent, Judge, all_logits, descend, operator
 
 FLOAT = torch.float32
 OWN_LOSS = 0.5
 H_DECAY = 1e-3
 WARM = 20
 """Epochs before H̄ is heard."""
-
-
-@dataclass(frozen=True, eq=False)
-class Together:
-    """Network and matrices H̄ [R, c, c] of one world."""
-
-    network: Network
-    H_bar: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,20 +1,24 @@
 """A as a distributed table, and the one product with it: join → weighted sum per target.
 
-Edges lie in both directions, partitioned and sorted by their source, so that a product moves only
-sums: values meet the edges where they are, each partition adds up its share for every target, and
-those partial sums are all that is shuffled. A hub's own edges would fill one partition; they are
-partitioned by target instead, and the few values of hubs go to all partitions.
+Edges lie in both directions. Where the values of all nodes fit into every executor, edges are
+partitioned by target: values are sent everywhere, sums are complete where they are made, and a
+product shuffles nothing. Else edges are partitioned and sorted by their source, so that a product
+moves only sums: values meet the edges where they are, each partition adds up its share for every
+target, and those partial sums are all that is shuffled. A hub's own edges would fill one partition;
+they are partitioned by their other end instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.relations.edge_weights import RAW, Weights
+from cpgnn.spark.sending import columns_sent
 from cpgnn.spark.tables import Tables, kept, proper_rows
 
 HUB_SHARE = 0.25
@@ -29,12 +33,20 @@ class Adjacency:
     """A without self-loops, repeated rows merged: weights add up, rows without weights are one."""
 
     edges: DataFrame
-    """source, target[, weight …]: every row whose source is no hub, by source."""
+    """source, target[, weight …]: every row whose `end` is no hub, by that end."""
     hub_edges: DataFrame | None
-    """The same for edges whose source is a hub, by target."""
+    """The same for edges whose `end` is a hub, by the other end."""
     hubs: DataFrame | None
     """The hubs: id."""
     partitions: int
+    sent: int
+    """How many columns of values are sent to all executors at a time; 0: none, they are
+    shuffled."""
+
+    @property
+    def end(self) -> str:
+        """The end of an edge that says where it lies."""
+        return "target" if self.sent else "source"
 
     @classmethod
     def of(cls, tables: Tables, weights: Weights = RAW, *, once: bool = False) -> Adjacency:
@@ -52,30 +64,39 @@ class Adjacency:
         *,
         merge: bool = False,
         once: bool = False,
+        placed: bool = False,
     ) -> Adjacency:
         """Rows (source, target, …) put where products need them; repeated ones merged if asked to.
 
-        counts: id, and how many rows a source has at most; None: it is counted. once: they are used
-        a single time, so that keeping them would cost more than it saves.
+        counts: id, and how many rows a source or target has at most; None: it is counted. once:
+        they are used a single time, so that keeping them would cost more than it saves. placed:
+        they are partitioned by target.
         """
         spark = rows.sparkSession
         partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-        if counts is None:
-            counts = rows.groupBy(F.col("source").alias("id")).count()
-        total = counts.agg(F.sum("count")).first()
-        assert total is not None
-        least = max(LEAST_HUB, int(HUB_SHARE * (total[0] or 0) / partitions))
-        found = [row["id"] for row in counts.where(F.col("count") > least).select("id").collect()]
+        known = _counts(rows, "source") if counts is None else counts
+        found = known.agg(F.sum("count"), F.count("id")).first()
+        assert found is not None
+        total, nodes = found
+        sent = columns_sent(spark, nodes)
+        end, other = ("target", "source") if sent else ("source", "target")
+        if counts is None and sent:
+            known = _counts(rows, end)
+        least = max(LEAST_HUB, int(HUB_SHARE * (total or 0) / partitions))
+        large = known.where(F.col("count") > least).select("id").collect()
         hubs = hub_edges = None
         keep: Callable[[DataFrame], DataFrame] = _as_it_is if once else kept
-        if found:
-            kind = rows.schema["source"].dataType.simpleString()
-            hubs = spark.createDataFrame([(id,) for id in found], f"id {kind}")
-            from_hub = F.broadcast(hubs.withColumnRenamed("id", "source"))
-            hub_edges = rows.join(from_hub, "source", "left_semi")
-            hub_edges = keep(_placed(hub_edges, partitions, "target", merge))
-            rows = rows.join(from_hub, "source", "left_anti")
-        return cls(keep(_placed(rows, partitions, "source", merge)), hub_edges, hubs, partitions)
+        if large:
+            kind = rows.schema[end].dataType.simpleString()
+            hubs = spark.createDataFrame([(row["id"],) for row in large], f"id {kind}")
+            at_hub = F.broadcast(hubs.withColumnRenamed("id", end))
+            hub_edges = rows.join(at_hub, end, "left_semi")
+            hub_edges = keep(_placed(hub_edges, partitions, other, merge))
+            rows = rows.join(at_hub, end, "left_anti")
+        edges = rows if placed and sent else _placed(rows, partitions, end, merge)
+        if not sent:
+            edges = edges.sortWithinPartitions(end)
+        return cls(keep(edges), hub_edges, hubs, partitions, sent)
 
     @property
     def weighted(self) -> bool:
@@ -91,20 +112,41 @@ class Adjacency:
         """
         weight = self.weight() if by_weight else F.lit(1.0)
         columns = [name for name in values.columns if name != "id"]
-        return self.gathered(values, {name: F.sum(weight * F.col(name)) for name in columns})
+        parts = [
+            self.gathered(
+                values.select("id", *some), {name: F.sum(weight * F.col(name)) for name in some}
+            )
+            for some in self.in_parts(columns)
+        ]
+        return beside(parts)
+
+    def in_parts(self, columns: list[str], each: int = 1) -> list[list[str]]:
+        """The columns in parts that are sent one after the other; each stands for so many."""
+        width = max(1, self.sent // each if self.sent else len(columns))
+        return [columns[i : i + width] for i in range(0, len(columns), width)]
 
     def gathered(self, values: DataFrame, wanted: Mapping[str, Column]) -> DataFrame:
         """id and aggregates over what the sources of a node's edges have in `values`."""
-        met = self._joined(values.hint("merge"), "inner")
         columns = [column.alias(name) for name, column in wanted.items()]
-        return met.groupBy(F.col("target").alias("id")).agg(*columns)
+        if not self.sent:
+            parts = [self._joined(values.hint("merge"), "inner")]
+        else:
+            said = F.broadcast(values.withColumnRenamed("id", "source"))
+            tables = [table for table in (self.edges, self.hub_edges) if table is not None]
+            parts = [table.join(said, "source") for table in tables]
+        sums = [met.groupBy(F.col("target").alias("id")).agg(*columns) for met in parts]
+        return reduce(DataFrame.unionByName, sums)
 
     def leaving(self, nodes: DataFrame) -> DataFrame:
-        """The edges whose source is one of `nodes` (id)."""
-        return self._joined(nodes, "left_semi")
+        """The edges whose source is one of `nodes` (id), where A is symmetric."""
+        if not self.sent:
+            return self._joined(nodes, "left_semi")
+        turned = {"source": F.col("target"), "target": F.col("source")}
+        nodes = nodes.withColumnRenamed("id", "target")
+        return self.everything().join(nodes, "target", "left_semi").withColumns(turned)
 
     def _joined(self, rows: DataFrame, how: str) -> DataFrame:
-        """The edges joined with rows that have an id, at their source."""
+        """The edges, by source, joined with rows that have an id, at their source."""
         rows = rows.withColumnRenamed("id", "source")
         met = self.edges.join(rows, "source", how)
         if self.hubs is None or self.hub_edges is None:
@@ -118,8 +160,10 @@ class Adjacency:
         return self.edges if self.hub_edges is None else self.edges.unionByName(self.hub_edges)
 
     def degrees(self) -> DataFrame:
-        """id, neighbours (how many), degree (the sum of their weights); none for isolated nodes."""
-        groups = self.everything().groupBy(F.col("source").alias("id"))
+        """id, neighbours (how many), degree (the sum of their weights); none for isolated nodes.
+
+        Of a symmetric A."""
+        groups = self.everything().groupBy(F.col(self.end).alias("id"))
         neighbours, degree = F.count(F.lit(1)), F.sum(self.weight())
         return groups.agg(neighbours.alias("neighbours"), degree.alias("degree"))
 
@@ -160,7 +204,16 @@ def weighed(rows: DataFrame, weights: Weights) -> DataFrame:
     return rows.withColumn("weight", F.log1p(F.col("weight") / weights.unit).cast("float"))
 
 
+def beside(parts: list[DataFrame]) -> DataFrame:
+    """Tables with the same ids as one."""
+    return reduce(lambda one, more: one.join(more.hint("merge"), "id"), parts)
+
+
+def _counts(rows: DataFrame, end: str) -> DataFrame:
+    return rows.groupBy(F.col(end).alias("id")).count()
+
+
 def _placed(rows: DataFrame, partitions: int, by: str, merge: bool) -> DataFrame:
-    """Partitioned and sorted by one end."""
+    """Partitioned by one end."""
     placed = rows.repartition(partitions, by)
-    return (merged(placed) if merge else placed).sortWithinPartitions(by)
+    return merged(placed) if merge else placed

@@ -20,9 +20,10 @@ from pyspark.sql import functions as F
 from cpgnn.blend.blend import Blend, Hearing
 from cpgnn.priors.inputs import HALF, ROWS
 from cpgnn.priors.members import NetworkPrior, TogetherPrior
-from cpgnn.spark.own import SMOOTHED, FromColumns, FromFeatures, Plan, column_names, light, part
+from cpgnn.priors.rows import SMOOTHED, FromColumns, FromFeatures, Plan, column_names, light, part
+from cpgnn.spark.heard import Heard, named
 from cpgnn.spark.propagation import beliefs
-from cpgnn.spark.relations import Heard, Relations, named, predicted_nodes
+from cpgnn.spark.relations import Relations, predicted_nodes
 from cpgnn.spark.softmax import softmax
 from cpgnn.spark.structure import COLUMNS, structure
 from cpgnn.spark.tables import Tables, kept

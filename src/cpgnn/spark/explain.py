@@ -14,10 +14,10 @@ from cpgnn.errors import InputError, must_be
 from cpgnn.priors.members import TogetherPrior
 from cpgnn.spark.blend import Distributed
 from cpgnn.spark.errors import spark_errors
+from cpgnn.spark.heard import named
 from cpgnn.spark.model import Packed
 from cpgnn.spark.predict import check_model
 from cpgnn.spark.propagation import beliefs
-from cpgnn.spark.relations import named
 from cpgnn.spark.tables import Given, check_tables
 from cpgnn.spark.work import Work
 

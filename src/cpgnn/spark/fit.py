@@ -23,7 +23,7 @@ from cpgnn.run.run import Run
 from cpgnn.settings import preset
 from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field
-from cpgnn.spark.model import Packed, check_paper_prior
+from cpgnn.spark.model import check_paper_prior
 from cpgnn.spark.predict import best_column, probabilities
 from cpgnn.spark.propagation import beliefs
 from cpgnn.spark.relations import Relations, predicted_nodes
@@ -127,7 +127,7 @@ def _frequencies(
     """
     graph, (train, val, unseen) = classifier.graph_, classifier.unseen()
     c = graph.num_classes
-    P = probabilities(classifier, Packed.of(classifier), tables, work, relations).P.persist()
+    P = probabilities(classifier, tables, work, relations).P.persist()
     best = P.groupBy(best_column(c).alias("best")).count().collect()
     total = np.zeros(c, dtype=np.int64)
     for row in best:

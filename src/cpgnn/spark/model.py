@@ -1,21 +1,16 @@
-"""A fitted model on its way to executors: the two files of its folder, loaded there as usual."""
+"""A fitted model as the two files of its folder, and whether Spark can use it."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from cpgnn.engine.saving import CONFIG, WEIGHTS
 from cpgnn.errors import Message, advise, must_be
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from cpgnn.classifier import CPGNNClassifier
     from cpgnn.model import CPGNN
 
@@ -85,31 +80,3 @@ def paper_model(classifier: CPGNNClassifier) -> CPGNN:
 
     assert isinstance(classifier.model_, CPGNN)
     return classifier.model_
-
-
-@dataclass(frozen=True)
-class PriorRows:
-    """id and features → id, empty (all features are 0) and the prior's logits, in executors."""
-
-    packed: Packed
-    columns: list[str]
-
-    def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-        import torch
-
-        from cpgnn.graph import Graph
-
-        torch.set_num_threads(1)
-        classifier = self.packed.unpacked()
-        model, none = paper_model(classifier), np.empty(0, dtype=np.int64)
-        for batch in batches:
-            X = np.empty((batch.num_rows, batch.num_columns - 1), dtype=np.float32)
-            for i in range(batch.num_columns - 1):
-                X[:, i] = batch.column(i + 1).to_numpy(zero_copy_only=False)
-            scaled = classifier.scaler_(Graph.from_edges(none, none, features=X))
-            with torch.no_grad():
-                R = model.prior_logits(model.view(scaled)).double().numpy()
-            empty = ~np.asarray(scaled.features, dtype=bool).any(axis=1)
-            arrays = [batch.column(0), pa.array(empty), *map(pa.array, R.T.copy())]
-            yield pa.RecordBatch.from_arrays(arrays, names=["id", "empty", *self.columns])

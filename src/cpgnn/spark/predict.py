@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -12,12 +13,15 @@ from cpgnn.blend.blend import Blend
 from cpgnn.engine.scaling import match_names
 from cpgnn.evaluation.conformal import Promise
 from cpgnn.io.files import wrong
+from cpgnn.priors import MLPPrior
+from cpgnn.priors.network import Network
+from cpgnn.priors.rows import FromNetwork
 from cpgnn.run.predictions import BASIS
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.blend import Distributed
 from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.lists import with_sets
-from cpgnn.spark.model import Packed, PriorRows, check_distributable, paper_model
+from cpgnn.spark.model import Packed, check_distributable, paper_model
 from cpgnn.spark.propagation import beliefs, propagate
 from cpgnn.spark.relations import Relations
 from cpgnn.spark.softmax import softmax
@@ -45,7 +49,7 @@ def predict(
     given = check_model(classifier, given)
     tables = check_tables(given)
     place = Work.at(work, given.edges.sparkSession, packed.config, packed.weights, tables.content)
-    believed = probabilities(classifier, packed, tables, place)
+    believed = probabilities(classifier, tables, place)
     if promise is not None:
         columns, H = beliefs(len(classifier.classes_)), classifier.compatibility_
         P = place.keep("probabilities", believed.P)
@@ -87,11 +91,7 @@ def check_model(classifier: CPGNNClassifier, given: Given) -> Given:
 
 
 def probabilities(
-    classifier: CPGNNClassifier,
-    packed: Packed,
-    tables: Tables,
-    work: Work,
-    relations: Relations | None = None,
+    classifier: CPGNNClassifier, tables: Tables, work: Work, relations: Relations | None = None
 ) -> Believed:
     """The probability of every class for every node."""
     names, asked = beliefs(len(classifier.classes_)), None
@@ -102,7 +102,7 @@ def probabilities(
         model = paper_model(classifier)
         once = model.num_layers == 1 and model.normalization == "none"
         A = Adjacency.of(tables, once=once) if relations is None else relations.adjacency
-        own, logits = _paper_logits(classifier, packed, A, tables, work)
+        own, logits = _paper_logits(classifier, A, tables, work)
     P = softmax(logits, names, classifier.temperature_, rest=["nothing"])
     shares, unknown = classifier.class_shares_, own.where("nothing")
     if shares is None or unknown.first() is None:
@@ -118,7 +118,7 @@ def probabilities(
 
 
 def _paper_logits(
-    classifier: CPGNNClassifier, packed: Packed, A: Adjacency, tables: Tables, work: Work
+    classifier: CPGNNClassifier, A: Adjacency, tables: Tables, work: Work
 ) -> tuple[DataFrame, DataFrame]:
     """Own part and logits of the paper's model with an MLP: id, nothing, b0 … b(c-1)."""
     assert tables.features is not None
@@ -126,7 +126,12 @@ def _paper_logits(
     names = beliefs(c)
     kind = tables.features.schema["id"].dataType.simpleString()
     schema = ", ".join([f"id {kind}", "empty boolean", *(f"{name} double" for name in names)])
-    logits = tables.features.mapInArrow(PriorRows(packed, names).rows, schema)
+    prior = model.prior
+    assert isinstance(prior, MLPPrior)
+    W_1, W_2 = (W.detach().numpy() for W in (prior.W_1, prior.W_2))
+    network = Network(W_1, np.zeros(W_1.shape[1], W_1.dtype), W_2, np.zeros(c, W_2.dtype))
+    makes = FromNetwork(classifier.scaler_, network, names)
+    logits = tables.features.mapInArrow(makes.rows, schema)
     links = tables.ends.select("id", "links")
     shared = classifier.class_shares_ is not None
     alone = F.coalesce("links", F.lit(0)) == 0

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 
-import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cpgnn.blend.blend import Hearing
 from cpgnn.engine.text import listed, shorten
 from cpgnn.errors import CPGNNError, must_be, wrong_value
 from cpgnn.io.node_kinds import OTHER
@@ -22,7 +20,7 @@ from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, which_directed
 from cpgnn.relations.edge_weights import RAW, Weights
 from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS
 from cpgnn.spark.adjacency import Adjacency, both_ways, merged, weighed
-from cpgnn.spark.propagation import product
+from cpgnn.spark.heard import Heard, named, weight_of
 from cpgnn.spark.tables import Tables, kept, proper_rows
 
 
@@ -135,7 +133,7 @@ class Relations:
         """`relations.derived.shared` of an edge type: W = M D^-1 Mᵀ over nodes of other kinds."""
         assert self.predicted is not None
         inside = self.predicted.select("id", F.lit(True).alias("asked"))
-        M = reduce(DataFrame.unionByName, ways).select("source", "target", _weight(ways[0]))
+        M = reduce(DataFrame.unionByName, ways).select("source", "target", weight_of(ways[0]))
         for end in ("source", "target"):
             M = M.join(inside.toDF(end, f"{end}_asked"), end, "left")
         M = M.where(F.col("source_asked").isNotNull() & F.col("target_asked").isNull())
@@ -215,19 +213,23 @@ class Relations:
             if rows is None:
                 there = [each for each in far if derived[each]() is not None]
                 raise self._missing(name, self.of_edges + there)
-            rows = rows.select("source", "target", _weight(rows))
-            degree = rows.groupBy("target").agg(F.sum("weight").alias("degree"))
-            rows = rows.join(degree, "target").withColumn("relation", F.lit(names.index(name)))
-            numbers = (F.col(name).cast("float").alias(name) for name in ("weight", "degree"))
-            parts.append(rows.select("source", "target", *numbers, "relation"))
+            rows = rows.select("source", "target", weight_of(rows))
+            if not self.adjacency.sent:
+                degree = rows.groupBy("target").agg(F.sum("weight").alias("degree"))
+                rows = rows.join(degree, "target")
+            parts.append(_typed(rows.withColumn("relation", F.lit(names.index(name)))))
+        if not parts:
+            return Heard(None, tuple(names))
         # Where only edges are heard, a node has at most so many rows for each of its edges.
         ends = None if far else self.tables.ends.select("id", F.col("rows").alias("count"))
-        every = Adjacency.laid_out(reduce(DataFrame.unionByName, parts), ends) if parts else None
-        return Heard(every, tuple(names))
+        rows = reduce(DataFrame.unionByName, parts)
+        return Heard(
+            Adjacency.laid_out(rows, ends, placed=len(parts) == 1 and not far), tuple(names)
+        )
 
     def _by_target(self, names: Sequence[str]) -> DataFrame:
-        """source, target, weight, degree (the target's), relation (its number) of all relations of
-        edges among `names`, from one reading of the edges."""
+        """source, target, weight, relation (its number) of all relations of edges among `names`,
+        from one reading of the edges; and degree (the target's), where sums are shuffled."""
         edges, derived = self.tables.edges, self.derived
         at = {name: r for r, name in enumerate(names) if name not in derived}
         into: Column = F.lit(None).cast("int")
@@ -251,85 +253,15 @@ class Relations:
         # By target first: merging and adding up what a node hears then move nothing any more.
         rows = rows.repartition(self.adjacency.partitions, "target")
         rows = weighed(merged(rows, "relation"), self.weights)
-        rows = rows.select("source", "target", _weight(rows), "relation")
+        rows = rows.select("source", "target", weight_of(rows), "relation")
+        if self.adjacency.sent:
+            return _typed(rows)
         degrees = {
             f"d{r}": F.sum(F.when(F.col("relation") == r, F.col("weight"))) for r in at.values()
         }
         total = rows.groupBy("target").agg(*named(degrees.values(), degrees))
         degree = F.coalesce(*(F.when(F.col("relation") == r, F.col(f"d{r}")) for r in at.values()))
-        joined = rows.join(total.hint("merge"), "target").withColumn("degree", degree)
-        numbers = (F.col(name).cast("float").alias(name) for name in ("weight", "degree"))
-        return joined.select("source", "target", *numbers, "relation")
-
-
-@dataclass(frozen=True, eq=False)
-class Heard:
-    """The edges of several relations in one table, so that a round is one join and one sum."""
-
-    A: Adjacency | None
-    """With relation (its number) and degree (the target's in it), where they are no plain edges."""
-    names: tuple[str, ...]
-    degrees: DataFrame | None = None
-    """Of plain edges: id, degree."""
-
-    def sums(
-        self, B: DataFrame, columns: list[str], hears: Sequence[Hearing], H_bar: np.ndarray
-    ) -> DataFrame | None:
-        """Σ_r P_r B H̄_r of beliefs B (id and `columns`, 1/c less); a node may have no row."""
-        if self.A is None or not hears:
-            return None
-        if self.degrees is not None:
-            sums = self.A.times(B.select("id", *named(product(columns, H_bar[0]), columns)))
-            scaled = [F.col(name) * _scale(hears[0].gamma) for name in columns]
-            return sums.join(self.degrees, "id").select("id", *named(scaled, columns))
-        messages, terms = self._spoken(columns, hears, H_bar)
-        values = B.select("id", *named(messages.values(), messages))
-        return self.A.gathered(values, {name: F.sum(term) for name, term in terms.items()})
-
-    def terms(
-        self,
-        nodes: DataFrame,
-        B: DataFrame,
-        columns: list[str],
-        hears: Sequence[Hearing],
-        H_bar: np.ndarray,
-    ) -> DataFrame | None:
-        """What each neighbour says to `nodes` (id): source, target, relation and `columns`."""
-        if self.A is None or not hears:
-            return None
-        rows = self.A.everything()
-        if self.degrees is not None:
-            degrees = self.degrees.select(F.col("id").alias("target"), "degree")
-            rows = rows.select("source", "target", _weight(rows), F.lit(0).alias("relation"))
-            rows = rows.join(degrees, "target")
-        rows = rows.join(F.broadcast(nodes.withColumnRenamed("id", "target")), "target")
-        messages, terms = self._spoken(columns, hears, H_bar)
-        values = B.select(F.col("id").alias("source"), *named(messages.values(), messages))
-        ends = ["source", "target", "relation"]
-        return rows.join(values, "source").select(*ends, *named(terms.values(), terms))
-
-    def _spoken(
-        self, columns: list[str], hears: Sequence[Hearing], H_bar: np.ndarray
-    ) -> tuple[dict[str, Column], dict[str, Column]]:
-        """What a node says over each relation; and what of it goes along an edge."""
-        at = [self.names.index(one.relation) for one in hears]
-        messages: dict[str, Column] = {}
-        for r, H in zip(at, H_bar, strict=True):
-            spoken = zip(columns, product(columns, H), strict=True)
-            messages |= {f"m{r}_{name}": message for name, message in spoken}
-        terms = {}
-        for name in columns:
-            term: Column = F.lit(0.0)
-            for r, one in zip(at, hears, strict=True):
-                said = F.col("weight") * _scale(one.gamma) * F.col(f"m{r}_{name}")
-                term = F.when(F.col("relation") == r, said).otherwise(term)
-            terms[name] = term
-        return messages, terms
-
-
-def _scale(gamma: float) -> Column:
-    """degree^-γ"""
-    return F.pow("degree", F.lit(-gamma)) if gamma else F.lit(1.0)
+        return _typed(rows.join(total.hint("merge"), "target").withColumn("degree", degree))
 
 
 def predicted_nodes(
@@ -349,11 +281,6 @@ def predicted_nodes(
     if not wanted or every.where(~F.col("kind").isin(wanted)).first() is None:
         return None
     return kept(every.where(F.col("kind").isin(wanted)).select("id"))
-
-
-def named(columns: Iterable[Column], names: Iterable[str]) -> list[Column]:
-    """The columns under these names."""
-    return [column.alias(name) for column, name in zip(columns, names, strict=True)]
 
 
 def _leads(rows: DataFrame) -> bool:
@@ -381,6 +308,8 @@ def _turned(rows: DataFrame) -> DataFrame:
     return rows.select(F.col("target").alias("source"), F.col("source").alias("target"), *rest)
 
 
-def _weight(rows: DataFrame) -> Column:
-    weight = F.col("weight").cast("double") if "weight" in rows.columns else F.lit(1.0)
-    return weight.alias("weight")
+def _typed(rows: DataFrame) -> DataFrame:
+    """The columns of `Heard`, numbers as 32-bit numbers."""
+    names = [name for name in ("weight", "degree") if name in rows.columns]
+    numbers = [F.col(name).cast("float").alias(name) for name in names]
+    return rows.select("source", "target", *numbers, "relation")

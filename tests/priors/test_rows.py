@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from cpgnn.blend.blend import Blend
 from cpgnn.priors import columns as col
-from cpgnn.spark.own import FromColumns, FromFeatures, Plan, column_names, light, part
+from cpgnn.priors.rows import FromColumns, FromFeatures, Plan, column_names, light, part
 from spark_blends import loud, random_world
 
 
@@ -64,3 +67,11 @@ def test_own_parts_of_every_round(width):
     for t, stage in enumerate(blend.stages):
         found = np.stack([out.column(name).to_numpy() for name in part("o", t, c)], axis=1)
         np.testing.assert_allclose(found, stage.own(logs), atol=2e-4)
+
+
+def test_workers_start_without_torch():
+    """A worker of Spark imports this module alone; torch would cost it seconds."""
+    code = "import sys, cpgnn.priors.rows; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"torch", "pyspark", "sklearn", "lightgbm", "cpgnn.spark", "cpgnn.classifier"}
+    assert not heavy & {*done.stdout.split()}

@@ -1,7 +1,9 @@
-"""What a node's row says, in executors: the priors' own code on batches of rows.
+"""What a node's row says, in Spark's Python workers: the priors' own code on batches of rows.
 
-`FromFeatures` reads the features of a node; `FromColumns` what was then gathered around it. Both
-are sent to the executors as they are, without the nodes of the fit.
+`FromFeatures` reads the features of a node; `FromColumns` what was then gathered around it;
+`FromNetwork` the features, for the paper's model. They are sent to the workers as they are, without
+the nodes of the fit. This file is no part of `cpgnn.spark`, which workers would have to import
+whole, and needs no torch: a worker would take seconds of CPU to start it.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy.special import log_softmax
 
-from cpgnn.blend.blend import Blend
 from cpgnn.engine.scaling import FeatureScaler
+from cpgnn.graph import Graph
 from cpgnn.priors.columns import STRUCTURE, log_shares
 from cpgnn.priors.inputs import NARROW, ROWS, SMOOTH_SCALE, TREE_COLUMNS, Basis, Inputs
 from cpgnn.priors.members import (
@@ -27,9 +29,12 @@ from cpgnn.priors.members import (
     TreesPrior,
     floored,
 )
+from cpgnn.priors.network import Network
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cpgnn.blend.blend import Blend
 
 SMOOTHED = {"personalised": 10, "smoothed": 2}
 """Inputs that are smoothed, and in how many steps."""
@@ -106,6 +111,24 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
+class FromNetwork:
+    """id and features → id, empty (all features are 0) and the logits of a network."""
+
+    scaler: FeatureScaler
+    network: Network
+    columns: list[str]
+
+    def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            Z = np.asarray(_scaled(self.scaler, _matrix(batch, batch.schema.names[1:])).features)
+            R = self.network.logits(Z).astype(np.float64)
+            arrays = [batch.column(0), pa.array(~Z.any(axis=1)), *map(pa.array, R.T.copy())]
+            yield pa.RecordBatch.from_arrays(arrays, names=["id", "empty", *self.columns])
+
+
+@dataclass(frozen=True, eq=False)
 class FromFeatures:
     """id, bare and x0 … → id, empty (all features are 0) and `plan.own`."""
 
@@ -117,7 +140,7 @@ class FromFeatures:
         import pyarrow as pa
 
         for batch in batches:
-            X = _matrix(batch, [f"x{i}" for i in range(self.plan.F)], np.float32)
+            X = _matrix(batch, [f"x{i}" for i in range(self.plan.F)])
             bare = np.asarray(batch.column("bare").to_numpy(zero_copy_only=False), dtype=bool)
             X[bare] = 0
             found, empty = self._found(X, bare)
@@ -125,10 +148,7 @@ class FromFeatures:
             yield pa.RecordBatch.from_arrays(arrays, names=["id", "empty", *self.plan.own])
 
     def _found(self, X: np.ndarray, bare: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        from cpgnn.graph import Graph
-
-        none = np.empty(0, dtype=np.int64)
-        scaled = self.scaler(Graph.from_edges(none, none, num_nodes=len(X), features=X))
+        scaled = _scaled(self.scaler, X)
         Z = np.asarray(scaled.features)
         if bare.any():  # nodes of kinds without features
             Z = np.where(bare[:, None], np.float32(0), Z)
@@ -183,12 +203,12 @@ class FromColumns:
         c, kind = self.plan.c, reads(prior)
 
         def read(prefix: str, width: int) -> np.ndarray:
-            return _matrix(batch, part(prefix, m, width), np.float32)
+            return _matrix(batch, part(prefix, m, width))
 
         if self.plan.F and kind in ("own", "words", "estimator"):
             return read("l", c)
         if kind in ("columns", "estimator"):
-            x = SimpleNamespace(columns=_matrix(batch, self.columns, np.float32))
+            x = SimpleNamespace(columns=_matrix(batch, self.columns))
             x.graph = SimpleNamespace(features=None)  # an estimator reads the columns, too
             return prior.log_beliefs(cast(Any, x))
         if kind == "spread":
@@ -221,8 +241,14 @@ def column_names(plan: Plan, places: int) -> list[str]:
     return [*shape, *plan.table, *(f"n{z}" for z in plan.table), *(f"nn{z}" for z in plan.table)]
 
 
-def _matrix(batch: pa.RecordBatch, names: list[str], dtype: Any) -> np.ndarray:
-    X = np.empty((batch.num_rows, len(names)), dtype=dtype)
+def _scaled(scaler: FeatureScaler, X: np.ndarray) -> Graph:
+    """A graph without edges whose features are scaled as those of the fit were."""
+    none = np.empty(0, dtype=np.int64)
+    return scaler(Graph.from_edges(none, none, num_nodes=len(X), features=X))
+
+
+def _matrix(batch: pa.RecordBatch, names: list[str]) -> np.ndarray:
+    X = np.empty((batch.num_rows, len(names)), dtype=np.float32)
     for j, name in enumerate(names):
         X[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
     return X

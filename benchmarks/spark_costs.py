@@ -1,0 +1,117 @@
+"""What `cpgnn spark predict` costs: bytes shuffled and CPU, told from the model and the graph.
+
+A prediction lays edge ends out (once for all neighbours, once for the relations that are heard),
+and makes products with them: K rounds of the paper's model; of the default model a product for each
+hop of neighbourhood columns, for each step of smoothing, and for each round of each relation. Where
+sums are shuffled, a product of w columns over m rows sends a partial sum for every different target
+in each of P partitions, P·n·(1 - exp(-m / (P·n))) of them. Where values are sent everywhere, none.
+
+    bytes = b·L + Σ_p sums_p · (h + s·w_p)          CPU = start + e·L + Σ_p m_p · (r + q·w_p)
+
+L: rows laid out; b, h, s, e, r, q and start are fitted, none below 0, to the relative errors.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from cpgnn.blend.blend import Blend
+from cpgnn.classifier import CPGNNClassifier
+from cpgnn.priors.inputs import ROWS
+from cpgnn.priors.members import NetworkPrior, TogetherPrior
+from cpgnn.priors.rows import SMOOTHED, Plan
+from cpgnn.relations.relation import EDGES
+
+ALL_ENDS = 2.0
+TYPED_ENDS = {"knows": 2 / 3, "sees": 2 / 3, "pays (in)": 1 / 3, "pays (out)": 1 / 3, EDGES: 2.0}
+"""Rows for each edge: of all neighbours, and of each relation of the generated graph."""
+BYTES, SECONDS = "shuffled, GB", "CPU, s"
+RANKS, CORES = 30, 20
+"""Products of one column for PageRank and core numbers, where the driver does not hold the edges;
+how many rounds core numbers take depends on the graph."""
+
+
+def work(folder: Path) -> dict[str, Any]:
+    """Rows laid out, and rows and columns of every product of a model's prediction, per edge."""
+    classifier = CPGNNClassifier.load(folder)
+    model = classifier.model_
+    if not isinstance(model, Blend):
+        c = len(classifier.classes_)
+        return {"laid out": ALL_ENDS, "products": [[ALL_ENDS, c]] * model.num_layers}
+    plan, made = Plan.of(model, classifier.n_features_in_), list[list[float]]()
+
+    def units(reads: str) -> int:
+        priors = [prior for _, prior in plan.having(reads)]
+        return sum(len(prior.network.b) for prior in priors if isinstance(prior, NetworkPrior))
+
+    z, link = len(plan.table), units(ROWS[0])
+    if z or link:
+        made.append([ALL_ENDS, z + link])
+    if z:
+        made.append([ALL_ENDS, z])
+    if units(ROWS[1]) or units(ROWS[2]):
+        made.append([ALL_ENDS, units(ROWS[1]) + 2 * units(ROWS[2])])
+    steps = [(SMOOTHED[p.reads], plan.projected(p)) for _, p in plan.having(*SMOOTHED)]
+    steps += [(SMOOTHED["personalised"], plan.c) for _ in plan.having("spread")]
+    for t in range(max((t for t, _ in steps), default=0)):
+        made.append([ALL_ENDS, sum(width for most, width in steps if most > t)])
+    heard = dict.fromkeys(one.relation for one in model.hears)
+    together = [p.relations for _, p in plan.having("together") if isinstance(p, TogetherPrior)]
+    heard |= dict.fromkeys(name for names in together for name in names)
+    rows = sum(TYPED_ENDS[name] for name in heard)
+    rounds = len(together) + (len(model.stages) if model.hears else 0)
+    made += [[rows, plan.c]] * rounds
+    return {"laid out": ALL_ENDS + rows, "products": made}
+
+
+def costs(rows: list[dict[str, Any]]) -> list[dict[str, float | str]]:
+    """The model fitted on all runs but those marked `unseen`, which it is checked on."""
+    lines: list[dict[str, float | str]] = []
+    seen = [row for row in rows if not row["unseen"]]
+    fitted = {}
+    for key, names, terms in (
+        (BYTES, ("b, bytes", "h, bytes", "s, bytes"), _bytes),
+        (SECONDS, ("start, s", "e, µs", "r, µs", "q, µs"), _seconds),
+    ):
+        M = np.array([terms(row) for row in seen])
+        value = np.array([row[key] for row in seen])
+        fitted[key], _ = nnls(M / value[:, None], np.ones(len(seen)))
+        scale = [1e9 if "bytes" in name else 1.0 for name in names]
+        for name, x, by in zip(names, fitted[key], scale, strict=True):
+            lines.append({"": f"{name} (fitted)", "value": x * by})
+        for row in rows:
+            guess = float(np.dot(terms(row), fitted[key]))
+            error = guess / row[key] - 1
+            known = "not fitted" if row["unseen"] else "fitted"
+            what = f"{key}: {row['command']}, {row['edges']:,} edges, {known}"
+            lines.append({"": what, "value": guess, "measured": row[key], "error": error})
+    (largest,) = (row for row in rows if row["unseen"])
+    for edges in (10**9, 10**10):
+        paper = largest | {"edges": edges, "nodes": edges // 10, "partitions": 2 * edges // 10**7}
+        paper["products"] = largest["products"] + [[ALL_ENDS, 1]] * (RANKS + CORES)
+        for key, terms in ((BYTES, _bytes), (SECONDS, _seconds)):
+            guess = float(np.dot(terms(paper), fitted[key]))
+            lines.append({"": f"{key}: {edges:.0e} edges, on paper", "value": guess})
+    return lines
+
+
+def _bytes(row: dict[str, Any]) -> list[float]:
+    E, cells = row["edges"], row["partitions"] * row["nodes"]
+    sums = [cells * (1 - np.exp(-m * E / cells)) for m, _ in row["products"]]
+    each = [s * w for s, (_, w) in zip(sums, row["products"], strict=True)]
+    return [row["laid out"] * E, sum(sums), sum(each)]
+
+
+def _seconds(row: dict[str, Any]) -> list[float]:
+    ends = row["edges"] / 1e6  # µs
+    m = [m for m, _ in row["products"]]
+    return [
+        1.0,
+        row["laid out"] * ends,
+        sum(m) * ends,
+        sum(m * w for m, w in row["products"]) * ends,
+    ]
