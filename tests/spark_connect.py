@@ -32,6 +32,7 @@ def main(folder: Path) -> None:
     for key, value in CONF.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10m")  # values are sent to executors
     given = world.given(spark)
     classifier = loud(graph)
     out = str(folder / "out.parquet")

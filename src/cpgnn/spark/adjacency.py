@@ -75,15 +75,14 @@ class Adjacency:
         spark = rows.sparkSession
         partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
         known = _counts(rows, "source") if counts is None else counts
-        found = known.agg(F.sum("count"), F.count("id")).first()
-        assert found is not None
-        total, nodes = found
+        total, nodes, most = _sizes(known)
         sent = columns_sent(spark, nodes)
         end, other = ("target", "source") if sent else ("source", "target")
         if counts is None and sent:
             known = _counts(rows, end)
-        least = max(LEAST_HUB, int(HUB_SHARE * (total or 0) / partitions))
-        large = known.where(F.col("count") > least).select("id").collect()
+            total, nodes, most = _sizes(known)
+        least = max(LEAST_HUB, int(HUB_SHARE * total / partitions))
+        large = known.where(F.col("count") > least).select("id").collect() if most > least else []
         hubs = hub_edges = None
         keep: Callable[[DataFrame], DataFrame] = _as_it_is if once else kept
         if large:
@@ -211,6 +210,14 @@ def beside(parts: list[DataFrame]) -> DataFrame:
 
 def _counts(rows: DataFrame, end: str) -> DataFrame:
     return rows.groupBy(F.col(end).alias("id")).count()
+
+
+def _sizes(counts: DataFrame) -> tuple[int, int, int]:
+    """The sum, how many there are, and the largest."""
+    found = counts.agg(F.sum("count"), F.count("id"), F.max("count")).first()
+    assert found is not None
+    total, nodes, most = found
+    return total or 0, nodes, most or 0
 
 
 def _placed(rows: DataFrame, partitions: int, by: str, merge: bool) -> DataFrame:

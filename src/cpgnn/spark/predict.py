@@ -104,17 +104,21 @@ def probabilities(
         A = Adjacency.of(tables, once=once) if relations is None else relations.adjacency
         own, logits = _paper_logits(classifier, A, tables, work)
     P = softmax(logits, names, classifier.temperature_, rest=["nothing"])
-    shares, unknown = classifier.class_shares_, own.where("nothing")
-    if shares is None or unknown.first() is None:
+    shares = classifier.class_shares_
+    if shares is None or not _some_unknown(own):
         return Believed(P, some_unknown=False, asked=asked)
-    if asked is not None:
-        unknown = unknown.join(asked, "id", "left_semi")
     either = [
         F.when(F.col("nothing"), F.lit(float(share))).otherwise(F.col(name)).alias(name)
         for name, share in zip(names, shares, strict=True)
     ]
-    some = asked is None or unknown.first() is not None
+    some = asked is None or _some_unknown(own.join(asked, "id", "left_semi"))
     return Believed(P.select("id", "nothing", *either), some, asked)
+
+
+def _some_unknown(own: DataFrame) -> bool:
+    """Whether nothing is known of a node; by one job, where `first` would look three times."""
+    found = own.agg(F.max("nothing")).first()
+    return bool(found and found[0])
 
 
 def _paper_logits(

@@ -11,6 +11,8 @@ SHARE = 0.1
 builds the table."""
 ROW = 64
 """Bytes of a row besides its columns: its id and its place in the table."""
+LEAST = 6
+"""With fewer columns, the edges would be read too often."""
 UNITS = {"": 20, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}
 
 
@@ -22,15 +24,11 @@ def columns_sent(spark: SparkSession, nodes: int) -> int:
     if str(spark.conf.get("spark.sql.autoBroadcastJoinThreshold", "10m")).startswith("-"):
         return 0
     kinds = ["driver"]
-    if not str(spark.conf.get("spark.master", "")).startswith("local["):
+    if str(spark.conf.get("spark.master", "")).partition("[")[0] != "local":
         kinds.append("executor")
     memory = min(_bytes(spark.conf.get(f"spark.{kind}.memory", "1g") or "1g") for kind in kinds)
     columns = int((SHARE * memory / max(nodes, 1) - ROW) / 8)
     return columns if columns >= LEAST else 0
-
-
-LEAST = 6
-"""With fewer columns, the edges would be read too often."""
 
 
 def _bytes(size: str) -> float:
