@@ -1,10 +1,9 @@
 """Spark end to end over |E|: time, bytes shuffled, memory; and the cost model fitted on them.
 
     python spark.py run 1000000      # generate, stats, fit and predict; a line for each
+    python spark.py keep             # the lines so far → results/spark.json, .md, docs/pictures
     python spark.py before 20000000 --source OLD/src    # earlier code and this, in turn
-    python spark.py relations 1000000 20000000   # the default model on typed edges, a line for each
-    python spark.py costs 1000000 2000000 5000000    # the same and the paper's, all sums shuffled
-    python spark.py keep             # the lines so far → results/spark*.json and .md
+    python spark.py relations 1000000 4000000    # the default model on typed edges, a line for each
 
 Each command runs as a user would run it, in processes of its own, on local[2].
 """
@@ -25,20 +24,21 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cpgnn.report.plots import figure, save
 from cpgnn.spark.session import EDGE_ENDS, LEAST
 from measuring import RESULTS, keep
-from spark_costs import costs, work
 
 WORK = Path("/tmp/cpgnn-spark-bench")
+MODEL_TYPED = WORK / "model-typed"
 LINES = RESULTS / "spark.jsonl"
 LINES_BEFORE, LINES_TYPED = RESULTS / "spark_before.jsonl", RESULTS / "spark_relations.jsonl"
-LINES_COSTS = RESULTS / "spark_costs.jsonl"
+DOCS = Path(__file__).parent.parent / "docs" / "pictures"
+COLORS = {"stats": "#7a7a7a", "fit": "#48639c", "predict": "#c1666b"}
 CLASSES, FEATURES, DEGREE = 5, 16, 20
 TYPES = ("pays", "knows", "sees")
-PAPER = ["--prior", "mlp", "--layers", "1", "--epochs", "100", "--sample"]
-COSTS = "The cost model of predict, all sums shuffled: see spark_costs.py"
-SHUFFLED = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
-"""As where the values of all nodes do not fit into an executor."""
+COSTS = "The cost model of predict: see `costs` in spark.py"
+KEYS = ("edges", "layers", "nodes", "partitions")
+MEASURED = ("CPU, s", "shuffled, GB", "of it by a round, GB", "of it in a round, s")
 
 
 def generate(folder: Path, edges: int, seed: int = 0, *, typed: bool = False) -> None:
@@ -115,14 +115,14 @@ def measured(
     }
 
 
-def alone(edges: int) -> dict[str, object]:
+def alone(edges: int, layers: int, model: Path) -> dict[str, object]:
     """`cpgnn predict` on the same tables, without Spark; it wants the edges in one file."""
-    made, one, out = _tables(edges), WORK / f"edges-{edges}.parquet", WORK / "alone.parquet"
+    folder, one, out = WORK / str(edges), WORK / f"edges-{edges}.parquet", WORK / "alone.parquet"
     if not one.exists():
-        pq.write_table(pq.read_table(made["edges"]), one)
-    words = ["predict", str(_paper_model(made)), str(one), "--features", made["features"]]
-    watched = _watched([*words, "--out", str(out)])
-    size = {"edges": edges, "nodes": 2 * edges // DEGREE, "layers": 1}
+        pq.write_table(pq.read_table(folder / "edges.parquet"), one)
+    words = ["predict", str(model), str(one), "--out", str(out)]
+    watched = _watched([*words, "--features", str(folder / "features.parquet")])
+    size = {"edges": edges, "nodes": 2 * edges // DEGREE, "layers": layers}
     return {"command": "predict, one machine", **size, **watched}
 
 
@@ -188,128 +188,163 @@ def _events(log: Path) -> dict[str, float]:
     }
 
 
-def run(edges: int, commands: list[str]) -> None:
-    """Commands for the paper's model with one layer."""
-    table = _tables(edges)
+def run(edges: int, layers: list[int], commands: list[str]) -> None:
+    folder = WORK / str(edges)
+    if not folder.exists():
+        generate(folder, edges)
+    table = {name: str(folder / f"{name}.parquet") for name in ("edges", "labels", "features")}
     labels, features = ["--labels", table["labels"]], ["--features", table["features"]]
     if "stats" in commands:
-        _line(measured("stats", edges, 0, ["stats", table["edges"], *labels, *features]))
-    if "fit" in commands:
-        model = WORK / f"model-{edges}"
-        shutil.rmtree(model, ignore_errors=True)
-        words = ["fit", table["edges"], *features, *labels, "--out", str(model), *PAPER]
-        _line(measured("fit", edges, 1, words))
-    if "alone" in commands:
-        _line(alone(edges))
-    if "predict" in commands:
-        _line(_predicted(_paper_model(table), edges, [table["edges"], *features]))
+        write_line(measured("stats", edges, 0, ["stats", table["edges"], *labels, *features]))
+    for K in layers if set(commands) - {"stats"} else []:
+        model, out = WORK / f"model-{edges}-{K}", WORK / f"out-{edges}-{K}"
+        words = [table["edges"], *features]
+        if "fit" in commands or not model.exists():
+            shutil.rmtree(model, ignore_errors=True)
+            more = ["--out", str(model), "--prior", "mlp", "--layers", str(K), "--epochs", "100"]
+            more.append("--sample")
+            write_line(measured("fit", edges, K, ["fit", *words, *labels, *more]))
+        if "alone" in commands:
+            write_line(alone(edges, K, model))
+        if "predict" in commands:
+            shutil.rmtree(out, ignore_errors=True)
+            words = ["predict", str(model), *words, "--out", str(out)]
+            write_line(measured("predict", edges, K, words))
 
 
 def before(edges: int, source: str) -> None:
-    """`predict` of the paper's model by earlier code and by this, one after the other."""
-    table = _tables(edges)
-    model = _paper_model(table, source)
+    """`predict` of the paper's model by earlier code, by this, and without Spark."""
+    folder = WORK / str(edges)
+    if not folder.exists():
+        generate(folder, edges)
+    table = {name: str(folder / f"{name}.parquet") for name in ("edges", "labels", "features")}
+    model, tables = WORK / "model-before", [table["edges"], "--features", table["features"]]
+    if not model.exists():  # by the earlier code: this one reads its models
+        words = ["fit", *tables, "--labels", table["labels"], "--out", str(model), "--sample"]
+        words += ["--prior", "mlp", "--layers", "1", "--epochs", "100"]
+        measured("fit, before", edges, 1, words, source)
     for name, code in (("predict, before", source), ("predict, now", "")):
         out = WORK / "out-before"
         shutil.rmtree(out, ignore_errors=True)
-        words = ["predict", str(model), table["edges"], "--features", table["features"]]
-        _line(measured(name, edges, 1, [*words, "--out", str(out)], code), LINES_BEFORE)
-
-
-def _paper_model(table: dict[str, str], source: str = "") -> Path:
-    """Fitted once, if need be by earlier code: this one reads its models."""
-    model = WORK / "model-before"
-    if not model.exists():
-        words = ["fit", table["edges"], "--features", table["features"]]
-        words += ["--labels", table["labels"], "--out", str(model)]
-        words += PAPER
-        measured("fit, before", 0, 1, words, source)
-    return model
-
-
-def _tables(edges: int, *, typed: bool = False) -> dict[str, str]:
-    """The paths of a generated graph."""
-    folder = WORK / (f"typed-{edges}" if typed else str(edges))
-    if not folder.exists():
-        generate(folder, edges, typed=typed)
-    return {name: str(folder / f"{name}.parquet") for name in ("edges", "labels", "features")}
-
-
-def _typed(edges: int) -> list[str]:
-    table = _tables(edges, typed=True)
-    named = [f"--{name}={table[name]}" for name in ("labels", "features")]
-    return [table["edges"], "--relation-column=means", "--directed-types=pays", *named]
+        row = measured(name, edges, 1, ["predict", str(model), *tables, "--out", str(out)], code)
+        write_line(row, LINES_BEFORE)
+    write_line(alone(edges, 1, model), LINES_BEFORE)
+    rows = [json.loads(line) for line in LINES_BEFORE.read_text().splitlines()]
+    keep("spark_before", rows, "predict of the paper's model by earlier code and by this")
 
 
 def relations(sizes: list[int]) -> None:
     """The default model, fitted on the first of these graphs, predicts the nodes of all of them."""
-    model = WORK / "model-typed"
-    if not model.exists():
-        words = ["fit", *_typed(sizes[0]), "--out", str(model), "--sample"]
-        _line(measured("fit", sizes[0], 0, words), LINES_TYPED)
+    if not MODEL_TYPED.exists():
+        words = ["fit", *typed_tables(sizes[0]), "--out", str(MODEL_TYPED), "--sample"]
+        write_line(measured("fit", sizes[0], 0, words), LINES_TYPED)
     for edges in sizes:
-        _line(_predicted(model, edges, _typed(edges)), LINES_TYPED)
+        write_line(typed_prediction(edges), LINES_TYPED)
 
 
-def in_shuffles(sizes: list[int]) -> None:
-    """Both models where all sums are shuffled; the default model on the last graph is unseen."""
-    paper = _paper_model(_tables(sizes[0]))
-    for edges in sizes[:-1]:
-        table = _tables(edges)
-        words = [table["edges"], "--features", table["features"]]
-        row = _predicted(paper, edges, words, SHUFFLED)
-        _line(row | work(paper) | {"command": "MLP, K = 1", "unseen": False}, LINES_COSTS)
-    model = WORK / "model-typed"
-    for edges in sizes:
-        row = _predicted(model, edges, _typed(edges), SHUFFLED) | work(model)
-        _line(row | {"command": "default", "unseen": edges == sizes[-1]}, LINES_COSTS)
-
-
-def _predicted(
-    model: Path, edges: int, words: list[str], more: dict[str, str] | None = None
-) -> dict[str, object]:
-    out = WORK / "out-predicted"
+def typed_prediction(edges: int, more: dict[str, str] | None = None) -> dict[str, object]:
+    """`predict` of the default model on a graph of this size. more: settings of Spark."""
+    out = WORK / "out-typed"
     shutil.rmtree(out, ignore_errors=True)
-    return measured(
-        "predict", edges, 0, ["predict", str(model), *words, "--out", str(out)], "", more
-    )
+    words = ["predict", str(MODEL_TYPED), *typed_tables(edges), "--out", str(out)]
+    return measured("predict", edges, 0, words, more=more)
 
 
-def _line(row: dict[str, object], lines: Path = LINES) -> None:
+def typed_tables(edges: int) -> list[str]:
+    """The arguments that name a generated graph with three types of edges."""
+    folder = WORK / f"typed-{edges}"
+    if not folder.exists():
+        generate(folder, edges, typed=True)
+    named = [f"--{name}={folder / name}.parquet" for name in ("labels", "features")]
+    typed = ["--relation-column=means", "--directed-types=pays"]
+    return [str(folder / "edges.parquet"), *typed, *named]
+
+
+def write_line(row: dict[str, object], lines: Path = LINES) -> None:
     print(json.dumps(row), flush=True)
     RESULTS.mkdir(exist_ok=True)
     with lines.open("a") as file:
         file.write(json.dumps(row) + "\n")
 
 
-def _read(lines: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in lines.read_text().splitlines()]
-
-
 def keep_all() -> None:
-    """The lines so far as results, and the cost model beside them."""
-    keep("spark_before", _read(LINES_BEFORE), "predict of the paper's model, before and now")
-    keep("spark_relations", _read(LINES_TYPED), "The default model on three types of edges")
-    keep("spark_costs", _read(LINES_COSTS), "predict where all sums are shuffled")
-    keep("spark_model", costs(_read(LINES_COSTS)), COSTS)
-    keep("spark", _read(LINES), "The paper's model, K = 1, on local[2]")
+    """The lines so far as results, the cost model beside them, and a picture."""
+    rows = [json.loads(line) for line in LINES.read_text().splitlines()]
+    rows.sort(key=lambda row: (row["edges"], row["layers"], row["command"]))
+    for row in rows:
+        if "shuffled, GB" in row:
+            row["bytes shuffled / edge"] = row["shuffled, GB"] * 1e9 / row["edges"]
+        row["CPU µs / edge"] = row["CPU, s"] * 1e6 / row["edges"]
+    keep("spark", rows, "Spark on local[2], 5 classes, 16 features, 20 neighbours a node")
+    keep("spark_model", costs([row for row in rows if row["command"] == "predict"]), COSTS)
+    picture = figure(10, 4)
+    panels = {"CPU, s": "CPU seconds", "shuffled, GB": "GB shuffled"}
+    for axes, (column, title) in zip(picture.subplots(1, 2), panels.items(), strict=True):
+        for command, color in COLORS.items():
+            part = [row for row in rows if row["command"] == command and row["layers"] < 2]
+            edges = [row["edges"] for row in part]
+            axes.loglog(edges, [row[column] for row in part], "o-", color=color, label=command)
+        axes.set_xlabel("edges")
+        axes.set_title(title, fontsize=10)
+        axes.grid(alpha=0.3)
+    picture.axes[0].legend(frameon=False)
+    DOCS.mkdir(exist_ok=True)
+    save(picture, DOCS / "spark.png")
+
+
+def costs(rows: list[dict[str, float]]) -> list[dict[str, float | str]]:
+    """The cost model of `predict`, fitted on all runs but the largest, which it is checked on.
+
+    bytes = b·2E + K·s·sums,  CPU = start + e·2E + K·r·2E,  with sums = P·n·(1 - exp(-2E / (P·n))):
+    the different targets in P partitions of a random graph, each of which sends one partial sum.
+    """
+    *fitted, unseen = sorted(rows, key=lambda row: (row["edges"], row["layers"]))
+
+    def columns(part: list[dict[str, float]]) -> tuple[np.ndarray, ...]:
+        E, K, n, P = (np.array([row[k] for row in part], float) for k in KEYS)
+        cells = P * n
+        return 2 * E, K, K * cells * (1 - np.exp(-2 * E / cells))
+
+    ends, K, sums = columns(fitted)
+    value = {key: np.array([row[key] for row in fitted]) for key in unseen if key in MEASURED}
+    s = float((value["of it by a round, GB"] * 1e9 / (sums / K)).mean())
+    b = float(((value["shuffled, GB"] * 1e9 - s * sums) / ends).mean())
+    r = float((value["of it in a round, s"] / ends).mean())
+    e, start = np.polyfit(ends, value["CPU, s"] - K * r * ends, 1)
+    model = {"b, bytes": b, "s, bytes": s, "e, µs": e * 1e6, "r, µs": r * 1e6, "start, s": start}
+
+    def guessed(part: dict[str, float]) -> dict[str, float]:
+        ends, K, sums = (float(column[0]) for column in columns([part]))
+        seconds = start + (e + K * r) * ends
+        return {"shuffled, GB": (b * ends + s * sums) / 1e9, "CPU, s": seconds}
+
+    lines: list[dict[str, float | str]]
+    lines = [{"": f"{name} (fitted)", "value": value} for name, value in model.items()]
+    for key, guess in guessed(unseen).items():
+        what = f"{key}: {unseen['edges']:,} edges, K = {unseen['layers']}, not fitted"
+        error = guess / unseen[key] - 1
+        lines.append({"": what, "value": guess, "measured": unseen[key], "error": error})
+    for E in (10**9, 10**10):
+        paper = {"edges": E, "nodes": 2 * E // DEGREE, "layers": 1, "partitions": 2 * E // 10**7}
+        for key, guess in guessed(paper).items():
+            lines.append({"": f"{key}: {E:.0e} edges, K = 1, on paper", "value": guess})
+    return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("job", choices=("run", "before", "relations", "costs", "keep"))
+    parser.add_argument("job", choices=("run", "keep", "before", "relations"))
     parser.add_argument("edges", type=int, nargs="*")
     parser.add_argument("--source", default="")
-    parser.add_argument("--commands", nargs="+", default=["stats", "fit", "alone", "predict"])
+    parser.add_argument("--layers", type=int, nargs="+", default=[1])
+    parser.add_argument("--commands", nargs="+", default=["stats", "fit", "predict"])
     chosen = parser.parse_args()
     if chosen.job == "run":
-        run(chosen.edges[0], chosen.commands)
+        run(chosen.edges[0], chosen.layers, chosen.commands)
     elif chosen.job == "before":
         before(chosen.edges[0], chosen.source)
     elif chosen.job == "relations":
         relations(chosen.edges)
-    elif chosen.job == "costs":
-        in_shuffles(chosen.edges)
     else:
         keep_all()
 

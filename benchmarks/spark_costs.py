@@ -1,5 +1,8 @@
 """What `cpgnn spark predict` costs: bytes shuffled and CPU, told from the model and the graph.
 
+    python spark_costs.py 1000000 2000000 5000000    # a line for each; the last is not fitted on
+    python spark_costs.py                            # the lines so far → results/spark_costs*
+
 A prediction lays edge ends out (once for all neighbours, once for the relations that are heard),
 and makes products with them: K rounds of the paper's model; of the default model a product for each
 hop of neighbourhood columns, for each step of smoothing, and for each round of each relation. Where
@@ -13,6 +16,8 @@ L: rows laid out; b, h, s, e, r, q and start are fitted, none below 0, to the re
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +30,12 @@ from cpgnn.priors.inputs import ROWS
 from cpgnn.priors.members import NetworkPrior, TogetherPrior
 from cpgnn.priors.rows import SMOOTHED, Plan
 from cpgnn.relations.relation import EDGES
+from measuring import RESULTS, keep
+from spark import MODEL_TYPED, typed_prediction, write_line
 
+LINES = RESULTS / "spark_costs.jsonl"
+SHUFFLED = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
+"""As where the values of all nodes do not fit into an executor."""
 ALL_ENDS = 2.0
 TYPED_ENDS = {"knows": 2 / 3, "sees": 2 / 3, "pays (in)": 1 / 3, "pays (out)": 1 / 3, EDGES: 2.0}
 """Rows for each edge: of all neighbours, and of each relation of the generated graph."""
@@ -115,3 +125,17 @@ def _seconds(row: dict[str, Any]) -> list[float]:
         sum(m) * ends,
         sum(m * w for m, w in row["products"]) * ends,
     ]
+
+
+def main(sizes: list[int]) -> None:
+    """Needs the default model that `spark.py relations` fits."""
+    for edges in sizes:
+        row = typed_prediction(edges, SHUFFLED) | work(MODEL_TYPED)
+        write_line(row | {"unseen": edges == sizes[-1]}, LINES)
+    rows = [json.loads(line) for line in LINES.read_text().splitlines()]
+    keep("spark_costs", rows, "predict of the default model where all sums are shuffled")
+    keep("spark_costs_model", costs(rows), "The cost model of predict: see spark_costs.py")
+
+
+if __name__ == "__main__":
+    main([int(word) for word in sys.argv[1:]])

@@ -47,6 +47,26 @@ def runs() -> str:
     return "\n".join(lines) + "\n"
 
 
+def sent() -> str:
+    """`predict` by earlier code, by code that sends values, and without Spark."""
+    lines = [
+        "| command | CPU s | JVM tasks, CPU s | GB shuffled | bytes / edge | peak GB |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in _rows("spark_before"):
+        shuffled = row.get("shuffled, GB")
+        cells = (
+            row["command"],
+            _number(row["CPU, s"]),
+            _number(row.get("tasks' CPU in the JVM, s")),
+            _number(shuffled, 2),
+            _number(None if shuffled is None else 1e9 * shuffled / row["edges"]),
+            _number(row["peak, GB"], 1),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def model() -> str:
     """The fitted numbers, and the run that they were not fitted on."""
     rows = _model()

@@ -193,7 +193,9 @@ def check_tables(given: Given, *, unlabelled: str | None = None) -> Tables:
     own = () if given.features is None else tuple(given.features.columns[1:])
     links = proper_rows(edges).cast("long").alias("link")
     ends = edges.select(F.explode(F.array("source", "target")).alias("id"), links)
-    ends = ends.groupBy("id").agg(F.count(F.lit(1)).alias("rows"), F.sum("link").alias("links"))
+    # By id first: in every task, counts of all nodes would not fit into the processor's cache.
+    counts = F.count(F.lit(1)).alias("rows"), F.sum("link").alias("links")
+    ends = ends.repartition("id").groupBy("id").agg(*counts)
     sizes = found["rows"], found["loops"]
     content = f"{[(one['rows'], one['content']) for one in counted]} {given.directed}"
     tables = Tables(
