@@ -89,7 +89,8 @@ def whole(seed, **options):
 
 
 @pytest.mark.filterwarnings("ignore::cpgnn.errors.GraphNotice")
-def test_the_default_fit_is_that_of_one_machine(spark, tmp_path):
+@pytest.mark.parametrize("way", ["sent"], indirect=True)
+def test_the_default_fit_is_that_of_one_machine(spark, way, tmp_path):
     world, loaded = whole(4, types=("knows", "pays"), directed=("pays",))
     classifier = CPGNNClassifier(budget="fast", seed=1)
     run = fit(classifier, world.given(spark), tmp_path / "run", test=0)
