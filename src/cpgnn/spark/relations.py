@@ -110,7 +110,7 @@ class Relations:
         if not found:
             return None
         inside = self.adjacency.everything()
-        inside = inside.select("source", "target", _weight(inside))
+        inside = inside.select("source", "target", weight_of(inside))
         for end in ("source", "target"):
             inside = inside.join(self.predicted.withColumnRenamed("id", end), end, "left_semi")
         return reduce(DataFrame.unionByName, (inside, *found))
