@@ -177,7 +177,8 @@ def test_a_value_for_every_row_is_never_a_category(put):
     content = table(["Ann", "Bob", "Cid"], ["1", "2", "4"], ["u", "v", "u"], names="name x kind")
     loaded = read(put, content, one_hot=True)
     assert loaded.graph.feature_names == ("x", "kind=u", "kind=v")
-    assert "column 'name' is not used: every row has a different value" in loaded.graph.notices[0]
+    unused = "column 'name' is not used: every row has a different value"
+    assert any(unused in notice for notice in loaded.graph.notices)
     later = table(["Dan", "Ann"], ["3", "3"], ["v", "v"], names="name x kind")
     again = read(put, later, "later.csv", like=loaded.columns)
     assert again.graph.features.tolist() == [[3, 0, 1], [3, 0, 1]]
