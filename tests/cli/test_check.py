@@ -37,7 +37,7 @@ def test_findings_and_their_exit_code(cpgnn, files):
     assert done.code == 1
     assert "Note: The same edge is listed more than once" in done.out
     assert "3 rows repeat" in done.out
-    assert "use --unlabelled ?" in done.out
+    assert 'use --unlabelled "?"' in done.out
     assert "Not clean" in done.out
 
     done = cpgnn(*command, "--format", "json")

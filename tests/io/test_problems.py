@@ -61,7 +61,7 @@ def test_whole_files_come_first(put, tmp_path):
 
 def test_twenty_and_a_count(put):
     bad = "".join(f"n{i},n{i + 1},-1\n" for i in range(5000))
-    edges = put("e.csv", "source,target,weight\n" + bad)
+    edges = put("e.csv", "source,target,weight\n" + bad + "n0,n9,1\n")
     labels = put("l.csv", "id,label,split\nn1,x,maybe\nn2,y,test\n")
     with pytest.raises(InputError) as caught:
         read_graph(edges, labels)
