@@ -134,3 +134,10 @@ def test_names_with_accents_and_units_where_the_ends_share_nothing(put, ends, am
     loaded = read_graph(put("e.csv", table(f"N°;{ends};{amount}", rows)))
     assert loaded.graph.num_nodes == 9
     assert f"to weigh the edges by {amount!r}" in told(loaded)
+
+
+def test_labels_of_one_column_are_refused_in_a_sentence(put):
+    """The first row of a table without a header is compared with the others, cell by cell."""
+    labels = put("l.csv", "k9\nk1\nk2\nk3\nk4\n")
+    with pytest.raises(InputError, match=r"Labels must have 2 or 3 columns.* Got 1"):
+        read_graph(put("e.csv", PAYMENTS), labels)

@@ -156,6 +156,18 @@ def test_long_cells_are_no_numbers_and_cost_little(tmp_path):
     assert time.process_time() - start < 5
 
 
+@pytest.mark.parametrize(
+    "line", ["\t" * 1_000_000, ";" * 1_000_000, "\t " * 500_000, " " * 1_000_000]
+)
+def test_a_line_of_blanks_and_delimiters_costs_little(tmp_path, line):
+    """A pattern read a line of tabs anew from each of them: minutes for a megabyte."""
+    (tmp_path / "e.csv").write_text(f'a,b\n{line}x"\nb,c\n')
+    start = time.process_time()
+    with pytest.raises(InputError, match=r"e\.csv"):
+        read_graph(tmp_path / "e.csv")
+    assert time.process_time() - start < 5
+
+
 @pytest.mark.parametrize("cell", ["labM-ebe1.1e400", "1.1 x", "3/x5", "12:x1"])
 def test_hundreds_of_columns_that_are_nearly_dates(tmp_path, cell):
     """Each was tried in a hundred formats: half a minute for 1,000 columns."""

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from cpgnn import CPGNNClassifier, Graph, stratified_split
+from cpgnn import CPGNNClassifier, Graph, Split, stratified_split
+from cpgnn.evaluation.part import without_edges
 from cpgnn.evaluation.verdict import judge
-from cpgnn.evaluation.without_graph import without_edges
-from cpgnn.run.measure import Wanted, measure
+from cpgnn.run.measure import Wanted, measure, without_graph
 from toys import planted
 
 
@@ -57,3 +57,22 @@ def test_a_threshold_is_chosen_on_all_labels_not_seen():
     nodes, beliefs = fitted.out_of_fold()
     hit, called = graph.labels[nodes] == 2, beliefs[:, 2] >= found.flag.value
     assert found.flag.chosen.recall == pytest.approx((hit & called).sum() / hit.sum())
+
+
+def test_of_a_large_graph_some_nodes_show_what_columns_look_like(monkeypatch):
+    graph = planted(n=400, degree=6, h=0.1)
+    split = stratified_split(graph.labels, validation=0.0, test=0.8, seed=0)
+    split = Split(split.train, split.val, split.test[:100])
+    fitted = CPGNNClassifier("trees", budget="fast").fit(graph, split=split)
+    whole = without_graph(fitted)
+    monkeypatch.setattr("cpgnn.run.measure.MOST_ALONE", 250)
+    some = without_graph(fitted)
+    asked = np.concatenate([split.train, split.test])
+    shown = some.probabilities.sum(axis=1)
+    assert shown == pytest.approx(shown.round())
+    assert shown.sum() == pytest.approx(250)
+    assert shown[asked] == pytest.approx(1)
+    # Trees learn from labelled nodes alone: they say the same, whoever else is there.
+    np.testing.assert_allclose(some.probabilities[asked], whole.probabilities[asked], atol=1e-6)
+    np.testing.assert_array_equal(some.unseen[0], whole.unseen[0])
+    np.testing.assert_allclose(some.unseen[1], whole.unseen[1], atol=1e-6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from cpgnn.check.columns import dealt
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.arrays import num_stored
 from cpgnn.engine.loop import Begin, expect
-from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.records import plain
 from cpgnn.evaluation.metrics import Scored, evaluate
-from cpgnn.evaluation.without_graph import WithoutGraph, without_edges
+from cpgnn.evaluation.part import part_of, without_edges
+from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.graph import Graph
 from cpgnn.splits import Split
 
@@ -201,23 +201,10 @@ def _around(graph: Graph, nodes: np.ndarray) -> tuple[Graph, np.ndarray]:
     near = np.unique(np.concatenate([nodes, graph.adjacency[nodes].indices]))
     chosen = np.isin(near, nodes)
 
-    def part(matrix: sp.csr_array) -> sp.csr_array:
+    def cut(matrix: sp.csr_array) -> sp.csr_array:
         M = matrix[near][:, near].tocoo()
         kept = chosen[M.row] | chosen[M.col]
         where = (M.row[kept].astype(np.int32), M.col[kept].astype(np.int32))
         return sp.csr_array((M.data[kept], where), shape=M.shape)
 
-    X, kinds, mixed = graph.features, graph.kinds, graph.mixed
-    made = replace(
-        graph,
-        adjacency=part(graph.adjacency),
-        features=None if X is None else X[near],
-        labels=graph.labels[near],
-        node_ids=graph.node_ids[near],
-        self_loops=graph.self_loops[:0],
-        notices=(),
-        edge_types=tuple(replace(kind, matrix=part(kind.matrix)) for kind in graph.edge_types),
-        kinds=None if kinds is None else replace(kinds, codes=kinds.codes[near]),
-        mixed=None if mixed is None else Mixed(mixed.gaps[near], mixed.categories),
-    )
-    return made, np.searchsorted(near, nodes)
+    return part_of(graph, near, cut), np.searchsorted(near, nodes)

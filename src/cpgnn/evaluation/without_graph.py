@@ -6,11 +6,10 @@ would not be the graph's merit. For the paper's models it is the MLP that they s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from cpgnn.engine.inputs import logits_of
 from cpgnn.engine.loop import Observer
@@ -71,13 +70,6 @@ class WithoutGraph:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; scores that there are none of are left out."""
         return {name: scores for name, scores in plain(self).items() if scores is not None}
-
-
-def without_edges(graph: Graph) -> Graph:
-    """The same nodes, features and labels; nobody has a neighbour."""
-    nothing = sp.csr_array(graph.adjacency.shape, dtype=graph.adjacency.dtype)
-    loops = graph.self_loops[:0]
-    return replace(graph, adjacency=nothing, edge_types=(), self_loops=loops, notices=())
 
 
 def graph_blind_proba(

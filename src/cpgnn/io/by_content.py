@@ -145,7 +145,8 @@ def find_labels(file: TableFile, nodes: pa.Array) -> list[int] | None:
 def is_header(first: Sequence[str], file: TableFile, nodes: pa.Array) -> bool:
     """Whether a first row of labels, `Konto,Klasse`, is none: a node that nobody else knows, with
     a label that nobody else has."""
-    if file.table.num_rows < LEAST_ROWS or any(not cell.strip() for cell in first[:2]):
+    rows, columns = file.table.shape
+    if rows < LEAST_ROWS or columns < 2 or any(not cell.strip() for cell in first[:2]):
         return False
     ids, labels = file.table.column(0), file.table.column(1)
     alone = pc.sum(pc.equal(labels, labels[0])).as_py() == 1

@@ -24,7 +24,8 @@ BOM = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SEP = re.compile(r'"?sep=([;,\t|])"?')
 """A first line that tells Excel the delimiter."""
-_OPENS = re.compile(r'(^|[\t;,])\s*"')
+_OPENS = re.compile(r'(^|[\t;,])[^\S\t]*"')
+"""No tab among the blanks: a line of tabs would be read once for each of them."""
 MOST_JOINED = 20
 """Lines that one row may take, where the first lines are looked at."""
 _BLANKS = re.compile(rb'("(?:[^"\r\n]|"")*")|[ \t]+')

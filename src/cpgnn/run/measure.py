@@ -22,13 +22,16 @@ from cpgnn.evaluation.cross_validation import (
     expected_seconds,
 )
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, evaluate
+from cpgnn.evaluation.part import without_edges
 from cpgnn.evaluation.thresholds import Flag, Goal, call_scores, choose_threshold, threshold_scores
-from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba, without_edges
+from cpgnn.evaluation.without_graph import WithoutGraph, graph_blind_proba
 from cpgnn.graph import Graph
 from cpgnn.settings import BUDGETS
 from cpgnn.splits import Split
 
 WITHOUT = "without the graph"
+MOST_ALONE = 50_000
+"""Nodes that the model without edges is shown; or those of the split, if they are more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,15 @@ class Said:
     @classmethod
     def by(cls, model: CPGNNClassifier) -> Said:
         return cls(model.prediction().probabilities, model.out_of_fold())
+
+    def spread(self, nodes: np.ndarray, n: int) -> Said:
+        """The same about a graph of n nodes, of which these are the ones spoken of."""
+        if len(nodes) == n:
+            return self
+        probabilities = np.zeros((n, self.probabilities.shape[1]))
+        probabilities[nodes] = self.probabilities
+        unseen = None if self.unseen is None else (nodes[self.unseen[0]], self.unseen[1])
+        return Said(probabilities, unseen)
 
     def flag(self, graph: Graph, split: Split, wanted: Wanted) -> Flag | None:
         """The threshold that suits the `unseen` nodes best, or else the validation nodes, and what
@@ -148,8 +160,11 @@ def without_graph(fitted: CPGNNClassifier, begin: Begin | None = None) -> Said |
     if fitted.evidence_:
         if begin is not None:
             begin(WITHOUT, 1)
-        again = clone(fitted).fit(without_edges(graph), split=split, scaler=fitted.scaler_)
-        return Said.by(again)
+        nodes = _shown_alone(graph, split, fitted.seed)
+        there = (np.searchsorted(nodes, part) for part in (split.train, split.val, split.test))
+        again = clone(fitted)
+        again.fit(without_edges(graph, nodes), split=Split(*there), scaler=fitted.scaler_)
+        return Said.by(again).spread(nodes, graph.num_nodes)
     if settings.pretrain_epochs == 0:
         return None
     made = graph_blind_proba(
@@ -162,6 +177,17 @@ def without_graph(fitted: CPGNNClassifier, begin: Begin | None = None) -> Said |
         observe=begin(WITHOUT, settings.pretrain_epochs) if begin else None,
     )
     return Said(made, None)
+
+
+def _shown_alone(graph: Graph, split: Split, seed: int) -> np.ndarray:
+    """The nodes that the model without edges is shown. It hears nobody, so that of a large graph
+    those of the split say what there is to measure; others only show what columns look like."""
+    asked = np.concatenate([split.train, split.val, split.test])
+    others = np.setdiff1d(np.arange(graph.num_nodes), asked)
+    room = max(MOST_ALONE - len(asked), 0)
+    if len(others) > room:
+        others = np.random.default_rng(seed).choice(others, room, replace=False)
+    return np.sort(np.concatenate([asked, others]))
 
 
 def _cross_validated(
