@@ -1,13 +1,18 @@
-"""`cpgnn fit` with all defaults: 10⁶ nodes, 10⁷ edges, 1 % of the labels, from CSV files."""
+"""`cpgnn fit` with all defaults: 10⁶ nodes, 10⁷ edges, 1 % of the labels, from CSV files.
+
+python million.py [OLD/src]     # with earlier code beside it, one after the other
+"""
 
 from __future__ import annotations
 
-import resource
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,26 +44,34 @@ def write_files(folder: Path, seed: int = 0) -> None:
     csv.write_csv(pa.table({"node": np.arange(NODES)} | columns), folder / "features.csv")
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_files(folder)
-        command = [Path(sys.executable).with_name("cpgnn"), "fit", folder / "edges.csv"]
-        command += ["--labels", folder / "labels.csv", "--features", folder / "features.csv"]
-        started = time.perf_counter()
-        subprocess.run([*command, "--out", folder / "run"], check=True)
-        wall = time.perf_counter() - started
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    row = {
+def measured(folder: Path, code: str) -> dict[str, Any]:
+    """One fit, by the installed code or by the sources given."""
+    command = [sys.executable, "-m", "cpgnn", "fit", folder / "edges.csv"]
+    command += ["--labels", folder / "labels.csv", "--features", folder / "features.csv"]
+    path = {"PYTHONPATH": code} if code else {}
+    started = time.perf_counter()
+    child = subprocess.Popen([*command, "--out", folder / "run"], env=os.environ | path)
+    _, status, used = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit(status)
+    shutil.rmtree(folder / "run")
+    return {
+        "code": "before the blend" if code else "now",
         "nodes": NODES,
         "edges": EDGES,
         "labelled": KNOWN,
         "features": FEATURES,
-        "wall s": wall,
+        "wall s": time.perf_counter() - started,
         "CPU s": used.ru_utime + used.ru_stime,
         "peak, GB": used.ru_maxrss / 2**20,
     }
-    keep("million", [row], "`cpgnn fit` with all defaults, from CSV files to the written run")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        write_files(Path(name))
+        rows = [measured(Path(name), code) for code in ("", *sys.argv[1:])]
+    keep("million", rows, "`cpgnn fit` with all defaults, from CSV files to the written run")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ labels and features with the edges. Where more than one column could be meant, n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -142,13 +141,15 @@ def find_labels(file: TableFile, nodes: pa.Array) -> list[int] | None:
     return None if ids is None or len(label) != 1 else [ids, *label, *split[:1]]
 
 
-def is_header(first: Sequence[str], file: TableFile, nodes: pa.Array) -> bool:
-    """Whether a first row of labels, `Konto,Klasse`, is none: a node that nobody else knows, with
+def is_header(file: TableFile, nodes: pa.Array) -> bool:
+    """Whether the first row of labels, `Konto,Klasse`, is none: a node that nobody else knows, with
     a label that nobody else has."""
     rows, columns = file.table.shape
-    if rows < LEAST_ROWS or columns < 2 or any(not cell.strip() for cell in first[:2]):
+    if rows < LEAST_ROWS or columns < 2:
         return False
     ids, labels = file.table.column(0), file.table.column(1)
+    if not ids[0].as_py().strip() or not labels[0].as_py().strip():
+        return False
     alone = pc.sum(pc.equal(labels, labels[0])).as_py() == 1
     return bool(
         alone

@@ -19,6 +19,7 @@ from cpgnn.io.by_content import find_labels, is_header, is_told, label_first
 from cpgnn.io.column_choice import Columns, UnclearColumnsError
 from cpgnn.io.headers import ID, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import as_in_edges, distinct
+from cpgnn.io.names import LONGEST
 from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, as_array, read_table
 from cpgnn.io.times import take_times
@@ -110,13 +111,11 @@ def _found(path: Place, columns: Columns, nodes: pa.Array | None) -> tuple[Table
                 file = read(pick=lambda *_: [*places])
                 who, what = file.column(0), file.column(1)
                 return file, [f"{path}: the ids are in column {who}, the labels in {what}."]
-        elif file.header is None and columns.header is None:
-            first = [column[0].as_py() for column in file.table.columns]
-            if is_header(first, file, nodes):
-                order = list(file.order)
-                file = read(pick=lambda *_: order, header=True)
-                told = f"{path}: the first line ({', '.join(first)}) was read as a header."
-                return file, [told, *file.moved(ROLES[: len(order)])]
+        elif file.header is None and columns.header is None and is_header(file, nodes):
+            first, order = [column[0].as_py() for column in file.table.columns], list(file.order)
+            file = read(pick=lambda *_: order, header=True)
+            told = f"{path}: the first line ({', '.join(first)}) was read as a header."
+            return file, [told, *file.moved(ROLES[: len(order)])]
     if file is None:
         raise unclear or AssertionError
     return file, []
@@ -157,7 +156,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 def _is_integer(name: str) -> bool:
     digits = name.strip().removeprefix("-").removeprefix("+")
-    return digits.isascii() and digits.isdigit()
+    return digits.isascii() and digits.isdigit() and len(digits) <= LONGEST
 
 
 def encode_split(file: TableFile, values: pa.Array) -> np.ndarray:
