@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cpgnn import CPGNNClassifier, Graph
 from cpgnn.doubt.folds import out_of_fold
-from cpgnn.doubt.labels import COLUMNS, review_labels
+from cpgnn.doubt.labels import COLUMNS, but_missed, review_labels
 from cpgnn.errors import InputError
 from toys import planted
 
@@ -126,3 +127,18 @@ def test_a_rare_class_is_not_suspected_everywhere():
     beliefs = np.where(y == 1, 0.6, 0.02)[:, None]
     table = review_labels(model, beliefs=(nodes, np.hstack([1 - beliefs, beliefs])))
     assert len(table) < 20
+
+
+def test_classes_that_the_model_misses_are_not_listed(spoilt):
+    """Where a third of a class's labels is contradicted, the model is doubted, not the labels."""
+    model, _ = spoilt
+    graph, table = model.graph_, review_labels(model)
+    some, none = but_missed(table, graph)
+    assert (none, len(some)) == ("", len(table))
+    rare, size = str(graph.class_names[0]), int((graph.labels == 0).sum())
+    doubted = pd.DataFrame(
+        {"label": [rare] * (size // 3 + 1) + ["1"], "rank": range(size // 3 + 2)}
+    )
+    left, words = but_missed(doubted, graph)
+    assert left["label"].tolist() == ["1"]
+    assert f"“{rare}” ({size // 3 + 1} of {size})" in words

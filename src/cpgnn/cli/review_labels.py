@@ -29,7 +29,7 @@ def review_labels(
 
     from cpgnn.cli.printing import console
     from cpgnn.cli.progress import waiting
-    from cpgnn.doubt.labels import NAMED
+    from cpgnn.doubt.labels import NAMED, but_missed
     from cpgnn.doubt.labels import review_labels as reviewed
     from cpgnn.evaluation.cross_validation import FEW
     from cpgnn.io import write_table
@@ -44,9 +44,12 @@ def review_labels(
         write_table(out, found, spreadsheet_safe=spreadsheet_safe)
         print(f"Written to {out}")
         return
+    found, missed = but_missed(found, fitted.graph)
     to = console()
-    for row in found.head(top).itertuples():
-        line = f"{row.rank:>3}. {row.id}: labelled {row.label}, more likely {row.suggested} "
+    if missed:
+        to.print(Text(f"{missed} They are not listed; --out writes them all."))
+    for rank, row in enumerate(found.head(top).itertuples(), start=1):
+        line = f"{rank:>3}. {row.id}: labelled {row.label}, more likely {row.suggested} "
         line += f"({percent(row.p_suggested, 0)})"
         if row.against:
             who = some(str(row.who).split("|")) if row.against <= NAMED else f"{row.who} first"

@@ -19,7 +19,11 @@ import scipy.sparse as sp
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.doubt.folds import out_of_fold
+from cpgnn.engine.arrays import class_sizes
+from cpgnn.engine.formatting import quoted
+from cpgnn.engine.text import some
 from cpgnn.evaluation.conformal import mean_around, strangeness, suits
+from cpgnn.graph import Graph
 
 STRENGTH = 1.0
 """λ; see benchmarks/label_errors.py."""
@@ -27,6 +31,8 @@ SOFT = 0.1
 """How much of a neighbour's label is taken to be wrong."""
 NAMED = 5
 """Contradicting neighbours that are named at most."""
+MOST = 1 / 3
+"""Where a larger share of a class's labels is contradicted, it is the model that is wrong."""
 COLUMNS = ["rank", "id", "label", "suggested", "p_label", "p_suggested", "doubt", "against", "who"]
 
 
@@ -70,6 +76,22 @@ def review_labels(
         told = (float(own[k]), float(best[k]), float(doubt[k]), len(against), who)
         table.append((rank, ids[nodes[k]], label, suggested, *told))
     return pd.DataFrame(table, columns=COLUMNS)
+
+
+def but_missed(table: pd.DataFrame, graph: Graph) -> tuple[pd.DataFrame, str]:
+    """Doubtful labels without the classes that the model misses too often to doubt them; and which
+    these are, in words."""
+    sizes = class_sizes(graph.labels, graph.num_classes)
+    doubted = table["label"].value_counts()
+    named = dict(zip(map(str, graph.class_names), sizes.tolist(), strict=True))
+    missed = [name for name, size in named.items() if doubted.get(name, 0) > MOST * size]
+    if not missed:
+        return table, ""
+    each = some([f"{quoted(name)} ({doubted[name]} of {named[name]})" for name in missed])
+    words = (
+        f"The model contradicts so many labels of {each} that it is likelier wrong than they are."
+    )
+    return table[~table["label"].isin(missed)], words
 
 
 def _against(A: sp.csr_array, S: np.ndarray, v: int, label: int, other: int) -> np.ndarray:

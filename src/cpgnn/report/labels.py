@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from cpgnn.check.independence import Independence
-from cpgnn.doubt.labels import review_labels
+from cpgnn.doubt.labels import but_missed, review_labels
 from cpgnn.doubt.suggest import suggest
-from cpgnn.engine.arrays import class_sizes
-from cpgnn.engine.formatting import percent, quoted
-from cpgnn.engine.text import some
-from cpgnn.graph import Graph
+from cpgnn.engine.formatting import percent
 from cpgnn.run.run import Run
 
 LISTED = 10
 """Labels and nodes that are listed at most."""
 LARGE = 20_000
 """Nodes from which on the lists are left to the commands, which can take their time."""
-MOST = 1 / 3
-"""Where a larger share of a class's labels is contradicted, it is the model that is wrong."""
 DEALS = 499
 """Ways to deal the labels that are tried; `check` tries more."""
 
@@ -52,7 +46,7 @@ def labels(run: Run) -> Labels:
     found = Independence.of(graph, known, deals=DEALS)
     doubtful, asked, contradicted, model_wrong = [], [], 0, ""
     if graph.num_nodes < LARGE and fitted.out_of_fold() is not None:
-        table, model_wrong = _but_mistakes(review_labels(fitted), graph)
+        table, model_wrong = but_missed(review_labels(fitted), graph)
         contradicted = len(table)
         columns = (table[name][:LISTED] for name in ("id", "label", "suggested", "p_suggested"))
         for node, label, suggested, p in zip(*columns, strict=True):
@@ -61,18 +55,3 @@ def labels(run: Run) -> Labels:
         table = suggest(fitted, LISTED)
         asked = [(str(node), str(why)) for node, why in zip(table["id"], table["why"], strict=True)]
     return Labels(str(found or ""), tuple(doubtful), contradicted, model_wrong, tuple(asked))
-
-
-def _but_mistakes(table: pd.DataFrame, graph: Graph) -> tuple[pd.DataFrame, str]:
-    """Doubtful labels without the classes that the model misses too often to doubt them."""
-    sizes = class_sizes(graph.labels, graph.num_classes)
-    doubted = table["label"].value_counts()
-    named = dict(zip(map(str, graph.class_names), sizes.tolist(), strict=True))
-    missed = [name for name, size in named.items() if doubted.get(name, 0) > MOST * size]
-    if not missed:
-        return table, ""
-    each = some([f"{quoted(name)} ({doubted[name]} of {named[name]})" for name in missed])
-    words = (
-        f"The model contradicts so many labels of {each} that it is likelier wrong than they are."
-    )
-    return table[~table["label"].isin(missed)], words
