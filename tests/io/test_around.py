@@ -211,3 +211,12 @@ def test_debits_weigh_what_they_amount_to(put):
     mixed = rows.replace("-3.50", "3.50")
     with pytest.raises(InputError, match=r"at least 0\. Got -1\.5"):
         read_graph(put("e.csv", "source,target,betrag\n" + mixed), weight="betrag")
+
+
+def test_another_encoding_above_lines_that_are_no_rows(tmp_path):
+    """Far down, where nobody looks at first: without these lines, the table is read once more."""
+    many = "".join(f"n{i};n{i + 1}\n" for i in range(3000)).encode()
+    (tmp_path / "e.csv").write_bytes(b"source;target\n" + many + b"n\xfc;n1\n" + b"Total\n")
+    loaded = read_graph(tmp_path / "e.csv")
+    assert "nü" in loaded.graph.node_ids
+    assert "Total" in text(loaded)

@@ -271,15 +271,23 @@ def _read_text(path: Path, asked: Asked, encoding: str | None = None) -> TableFi
     try:
         table = _parse(path, dialect, every - numeric)
     except pa.ArrowInvalid:  # text among the numbers, or a fault in the file
-        try:
-            table = _parse(path, dialect, every)
-        except pa.ArrowException as error:
-            below = lines_below(path, dialect)
-            if not below:
-                raise _fault(path, dialect, error) from None
-            table, told = _parse(path, dialect, every, ragged="skip"), (said_of_lines(path, below),)
+        table, told = _as_text(path, dialect, every)
         table = with_numbers(table, numeric)
     return _finished(TableFile(path, table, dialect.header, dialect, told=told), kept, asked)
+
+
+def _as_text(path: Path, dialect: Dialect, every: set[int]) -> tuple[pa.Table, tuple[str, ...]]:
+    """All columns as text, but for lines of other kinds below; and what to say of these."""
+    try:
+        return _parse(path, dialect, every), ()
+    except pa.ArrowException as error:
+        below, fault = lines_below(path, dialect), error
+    try:
+        if below:
+            return _parse(path, dialect, every, ragged="skip"), (said_of_lines(path, below),)
+    except pa.ArrowException as error:
+        fault = error
+    raise _fault(path, dialect, fault) from None
 
 
 def with_numbers(table: pa.Table, columns: Iterable[int]) -> pa.Table:
