@@ -139,7 +139,7 @@ SPREADSHEET_ERRORS = (
 MISSING = ("", "na", "n/a", "nan", "-nan", "null", "none", "?", *SPREADSHEET_ERRORS)
 """What stands for a missing number, in lower case."""
 
-NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+NUMBER = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
 _DRESSED = re.compile(r"[^\w]*(\d[\d.,:/'’ \u00a0-]*)[^\w]*")
 """Numbers in other formats (see `readings`), dates and times among them."""
 LONGEST_NUMBER = 1000
