@@ -23,6 +23,18 @@ def _number(value: float | None, digits: int = 0) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def _costs(row: dict[str, Any]) -> tuple[str, ...]:
+    """CPU in all and in the JVM's tasks; what was shuffled, in all and for an edge; the peak."""
+    shuffled = row.get("shuffled, GB")
+    return (
+        _number(row["CPU, s"]),
+        _number(row.get("tasks' CPU in the JVM, s")),
+        _number(shuffled, 2),
+        _number(None if shuffled is None else 1e9 * shuffled / row["edges"]),
+        _number(row["peak, GB"], 1),
+    )
+
+
 def runs() -> str:
     """Every measured command, one row each."""
     lines = [
@@ -31,17 +43,12 @@ def runs() -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in _rows("spark"):
-        shuffled = row.get("shuffled, GB")
         cells = (
             row["command"],
             f"{row['edges'] / 1e6:g} M",
             str(row["layers"] or "–"),
             _number(row["seconds"]),
-            _number(row["CPU, s"]),
-            _number(row.get("tasks' CPU in the JVM, s")),
-            _number(shuffled, 2),
-            _number(None if shuffled is None else 1e9 * shuffled / row["edges"]),
-            _number(row["peak, GB"], 1),
+            *_costs(row),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -53,18 +60,8 @@ def sent() -> str:
         "| command | CPU s | JVM tasks, CPU s | GB shuffled | bytes / edge | peak GB |",
         "|---|---|---|---|---|---|",
     ]
-    for row in _rows("spark_before"):
-        shuffled = row.get("shuffled, GB")
-        cells = (
-            row["command"],
-            _number(row["CPU, s"]),
-            _number(row.get("tasks' CPU in the JVM, s")),
-            _number(shuffled, 2),
-            _number(None if shuffled is None else 1e9 * shuffled / row["edges"]),
-            _number(row["peak, GB"], 1),
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    rows = ((row["command"], *_costs(row)) for row in _rows("spark_before"))
+    return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in rows)]) + "\n"
 
 
 def model() -> str:
