@@ -7,21 +7,58 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression
 
 from cpgnn import CPGNNClassifier, Graph
 from cpgnn.blend.blend import Hearing
 from cpgnn.blend.second_stage import Stage
 from cpgnn.errors import GraphNotice
-from cpgnn.priors.members import NetworkPrior, SpreadPrior, TogetherPrior
+from cpgnn.priors.members import (
+    EstimatorPrior,
+    NetworkPrior,
+    SpreadPrior,
+    TogetherPrior,
+    own_columns,
+)
 from cpgnn.priors.network import Network, Together
 from cpgnn.relations.derived import heard_relations
 from cpgnn.relations.edge_weights import Weights
 from cpgnn.splits import Split
 
 CLASSES = ("ash", "beech", "cedar")
+TYPES = ("knows", "pays", "sees")
+WORLDS: dict[str, dict[str, Any]] = {
+    "one relation": {"text": True, "weighted": True},
+    "types, many features": {
+        "types": TYPES,
+        "directed": ("pays",),
+        "weighted": True,
+        "width": 140,
+    },
+    "kinds": {"kinds": True, "types": TYPES[:2], "directed": ("pays",), "text": True},
+    "a direction, no features": {"directed": True, "weighted": True, "width": 0},
+}
+"""Options of `random_world`; with them, `loud` has every kind of prior and every relation."""
+
+
+def drawn(seed: int) -> dict[str, Any]:
+    """Options of `random_world`, each drawn on its own."""
+    rng = np.random.default_rng(seed)
+    types = TYPES[: rng.integers(0, 4)]
+    one_way = tuple(name for name in types if rng.random() < 0.5)
+    return {
+        "n": int(rng.integers(30, 90)),
+        "text": bool(rng.random() < 0.5),
+        "weighted": bool(rng.random() < 0.5),
+        "types": types,
+        "directed": one_way if types else bool(rng.random() < 0.5),
+        "kinds": bool(rng.random() < 0.4),
+        "width": int(rng.choice([0, 3, 130])),
+    }
 
 
 @dataclass(frozen=True)
@@ -130,7 +167,11 @@ def loud(graph: Graph, seed: int = 0) -> CPGNNClassifier:
         return Network(*(rng.normal(0, 0.7, shape).astype(np.float32) for shape in shapes))
 
     relations = [*heard_relations(graph)]
+    own = own_columns(x)
+    fitted = LogisticRegression().fit(np.nan_to_num(np.asarray(own)[train]), graph.labels[train])
     priors = [*blend.priors, NetworkPrior("link", "rows", network(graph.num_nodes))]
+    if np.isfinite(own).all():
+        priors.append(EstimatorPrior("logistic", fitted, c))
     if graph.kinds is not None:
         priors.append(NetworkPrior("ties", "all_rows", network(graph.num_nodes, 4)))
         priors.append(NetworkPrior("further", "paths", network(graph.num_nodes, 3)))

@@ -1,5 +1,5 @@
 """Run by tests/spark/test_cluster.py: two executors in processes of their own, one of them
-killed in each of three jobs.
+killed in each of six jobs.
 
 python spark_cluster.py FOLDER     # writes FOLDER/found.json
 """
@@ -29,20 +29,9 @@ from cpgnn.run.predictions import predictions
 from cpgnn.spark import Packed, fit, predict, stats, write_parquet
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.session import session
-from spark_blends import loud, random_world
+from spark_blends import WORLDS, loud, random_world
+from spark_conf import CONF
 from spark_files import random_files
-
-CONF = {
-    "spark.ui.enabled": "false",
-    "spark.driver.memory": "1g",
-    "spark.executor.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "4",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.catalogImplementation": "in-memory",
-}
 
 
 def executors() -> list[psutil.Process]:
@@ -97,6 +86,11 @@ def killing(spark, killed: list[dict[str, int]], at: int) -> Iterator[None]:
             thread.join()
 
 
+def send(spark, sent: bool) -> None:
+    """Whether values of nodes are sent to the executors, or shuffled."""
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10m" if sent else "-1")
+
+
 def gap(found: pd.DataFrame, wanted: pd.DataFrame) -> float:
     """The largest difference of probabilities; infinite where the nodes are not the same."""
     found, wanted = found.set_index("id"), wanted.set_index("id")
@@ -121,17 +115,17 @@ def main(folder: Path) -> None:
         found, wanted = stats(given), Stats.of(files.graph)
         many = fit(classifier, given, folder / "run").classifier
         before = [process.pid for process in executors()]
-        world = random_world(9, weighted=True, types=("knows", "pays"), directed=("pays",))
-        blend = loud(world.graph())
         gaps = {}
-        with killing(spark, killed, at=4):  # rounds are under way: much is kept already
-            table = predict(Packed.of(blend), world.given(spark))
-            write_parquet(table, str(folder / "out.parquet"))
-        rows = spark.read.parquet(str(folder / "out.parquet")).toPandas()
-        gaps["blend"] = gap(rows, predictions(blend, world.graph()))
+        for place, (name, options) in enumerate(WORLDS.items()):
+            send(spark, place % 2 == 1)
+            world = random_world(9 + place, **options)
+            blend, out = loud(world.graph()), str(folder / f"out-{place}.parquet")
+            with killing(spark, killed, at=2 + place % 2):  # some products are kept already
+                write_parquet(predict(Packed.of(blend), world.given(spark)), out)
+            rows = spark.read.parquet(out).toPandas()
+            gaps[name] = gap(rows, predictions(blend, world.graph()))
         for K, model in ((1, first), (2, one)):
-            if K == 2:  # values are sent to the executors, not shuffled
-                spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10m")
+            send(spark, K == 2)
             with killing(spark, killed, at=K):
                 found_K = predict(Packed.of(model), given).toPandas()
             gaps[f"K = {K}"] = gap(found_K, predictions(model))

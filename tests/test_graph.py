@@ -159,6 +159,22 @@ def test_labels_become_codes_and_their_values_names(labels, codes, names):
     assert [type(name) for name in graph.class_names] == [type(name) for name in names]
 
 
+@pytest.mark.parametrize("as_given", [list, np.array, lambda y: np.array(y, dtype=object)])
+def test_empty_text_is_no_class(as_given):
+    """As an empty cell of a file."""
+    labels = as_given(["b", "", " ", "a"])
+    with pytest.warns(GraphNotice, match="^2 labels are empty text, read as unknown"):
+        graph = Graph.from_edges([0, 1], [2, 3], labels=labels)
+    assert graph.class_names == ("a", "b")
+    assert graph.labels.tolist() == [1, -1, -1, 0]
+    with pytest.warns(GraphNotice, match="^2 labels"):
+        again = graph.with_labels(labels, ["a", "b"])
+    assert again.labels.tolist() == [1, -1, -1, 0]
+    series = pd.Series(["b", ""], index=[0, 3])
+    with pytest.warns(GraphNotice, match="^1 label is empty text"):
+        assert graph.with_labels(series).labels.tolist() == [0, -1, -1, -1]
+
+
 def test_given_class_names_order_the_codes():
     graph = Graph.from_edges([0], [1], labels=["b", None], class_names=["c", "b", "a"])
     np.testing.assert_array_equal(graph.labels, [1, -1])
@@ -415,6 +431,8 @@ def test_features_are_kept_dense_or_sparse_as_float32():
     assert graph.features.dtype == np.float32
     np.testing.assert_array_equal(graph.features.toarray(), X)
     assert graph.with_features(None).num_features is None
+    with pytest.raises(InputError, match=r"one row for each of the 3 nodes\. Got \(3,\)"):
+        graph.with_features(X[:, 0])
 
 
 def test_fingerprint_tells_nodes_and_their_order_apart():

@@ -2,7 +2,11 @@
 
 import ast
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 import cpgnn
 from cpgnn.cli.app import COMMANDS
@@ -27,7 +31,7 @@ LAYERS = (
     "cpgnn.model cpgnn.synthetic.generate cpgnn.engine.distant cpgnn.blend",
     "cpgnn.synthetic.typed",
     "cpgnn.synthetic cpgnn.engine.initial",
-    "cpgnn.training",
+    "cpgnn.training cpgnn.evaluation.calibration",
     "cpgnn.selection cpgnn.evaluation cpgnn.engine.saving_blend",
     "cpgnn.engine.saving cpgnn.report.grids",
     "cpgnn.classifier cpgnn.calibration cpgnn.thresholds",
@@ -130,3 +134,17 @@ def test_files_and_parameter_lists_stay_short():
             if number > MOST_PARAMETERS and not is_command and f"{name}.{node.name}" not in MANY:
                 long.append(f"{name}.{node.name}: {number} parameters")
     assert not long, "\n".join(long)
+
+
+BENCHMARKS = sorted((Path(__file__).parents[1] / "benchmarks").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.stem)
+def test_benchmarks_import_names_that_exist(path):
+    """A benchmark runs once in weeks: a function that has moved would be missed only then."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "cpgnn":
+            module = import_module(node.module)
+            for name in (alias.name for alias in node.names):
+                there = hasattr(module, name) or find_spec(f"{node.module}.{name}")
+                assert there, f"{node.module} has no {name}"

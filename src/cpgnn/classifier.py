@@ -18,7 +18,7 @@ from cpgnn.engine.saving import load_model, save_model
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
 from cpgnn.errors import LARGEST_SEED, check_choice, check_count, check_share, wrong_value
-from cpgnn.evaluation.calibration import calibration_nodes, fit_temperature, softmax
+from cpgnn.evaluation.calibration import Scaling, calibration_nodes, softmax
 from cpgnn.evaluation.conformal import (
     Per,
     PredictionSets,
@@ -30,15 +30,15 @@ from cpgnn.evaluation.conformal import (
 from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
 from cpgnn.evaluation.prediction import (
     Prediction,
+    as_in_fit,
     finite_logits,
-    in_order,
     nothing_known,
     strangers,
 )
 from cpgnn.graph import Graph
 from cpgnn.io.to_fit import ColumnOptions, to_fit
 from cpgnn.model import CPGNN, PriorKind
-from cpgnn.relations.derived import near
+from cpgnn.relations.derived import joining
 from cpgnn.selection.fitting import BLENDED, Fitting, Honest
 from cpgnn.splits import Split, check_classes, stratified_split
 
@@ -69,9 +69,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         choose the epoch of the paper's training; nobody for a blend, whose priors and relations are
         chosen on labels that they did not see, fold by fold, so that every label trains.
     calibrate : bool, optional
-        Whether to fit the temperature of `predict_proba`. A blend has beliefs out of fold for that
-        and always does, unless False. The paper's training does so if True: some validation nodes
-        (`calibration_nodes`) are set aside, which then do not help choose the epoch.
+        Whether to fit the temperature of `predict_proba`. A blend does, out of fold, unless False;
+        the paper's training if True, on `calibration_nodes`, which then do not choose the epoch.
     self_training : bool
         On few labels: fit a second time, with the most confident half of the predictions for every
         class as extra labels, and keep the better one.
@@ -91,7 +90,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     edge_frequency_ : [c, c], the share of class i's edges that lead to class j
     edge_frequency_interval_ : `EdgeFrequency`, the same with 90 % intervals and its evidence
     class_shares_ : share of every class among the training labels, [c]
-    temperature_ : T, what logits are divided by in `predict_proba`; 1 if not calibrated
+    temperature_, contrast_ : T and γ of `predict_proba`; 1 and 0 if not calibrated
     calibration_ : the nodes that set it; none if there were too few, or `calibrate` is off
     num_layers_ : layers in use, 1 in a blend; 0 when the prior alone was best on validation nodes
     model_ : the `Blend` or `CPGNN`; architecture_ : of a `CPGNN` with a built-in prior, else None
@@ -217,12 +216,12 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.H_bars_, self.initial_from_ = fitted.record.H_bars, fitted.record.initial_from
         self.initial_compatibility_ = fitted.record.initial_compatibility
 
-        self.temperature_ = 1.0
+        self.temperature_, self.contrast_ = Scaling()
         self._own = own = self._predicted(graph, scaled, fitted.said)
-        self.honest_ = honest = fitted.honest or Honest(held, own.logits[held])
-        self.calibration_ = nodes = held if self.calibrate is False else honest.nodes
-        if len(nodes):
-            self.temperature_ = fit_temperature(honest.logits, graph.labels[nodes])
+        self.honest_ = honest = fitted.honest or Honest(held, own.logits[held], only_T=True)
+        self.calibration_ = held if self.calibrate is False else honest.calibrating
+        if len(self.calibration_):
+            self.temperature_, self.contrast_ = honest.scaling(graph.labels)
 
         self.evidence_ = {} if own.said is None else own.said.evidence()
         self.compatibility_ = fitted.compatibility(recalibrate=self.settings_.recalibrate)
@@ -242,11 +241,13 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         made = self.architecture_ or self.model_
         return "a custom prior" if isinstance(made, CPGNN) else str(made)
 
-    # -- what it says of a graph ------------------------------------------------------------------
+    @property
+    def scaling_(self) -> Scaling:
+        """What makes probabilities of logits."""
+        return Scaling(self.temperature_, self.contrast_)
 
     def prediction(self, graph: Graph | None = None) -> Prediction:
-        """Everything the model says about a graph; about the fitted one it is asked only once, so
-        weights changed by hand are seen by a copy of the graph."""
+        """Everything the model says about a graph; about the fitted one it is asked only once."""
         check_is_fitted(self, "model_")
         fitted: Graph | None = getattr(self, "graph_", None)
         if graph is not None and graph is not fitted:
@@ -254,14 +255,14 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             made, F = self.architecture_, self.n_features_in_
             if made and not made.is_inductive(F) and graph.fingerprint() != self.nodes_:
                 raise strangers("the LINK prior" if F else "no features", graph)
-            graph = in_order(graph, self.feature_names_in_)
+            graph = as_in_fit(graph, self.feature_names_in_, fitted)
             return self._predicted(graph, self.scaler_(graph))
         if fitted is None:
             raise wrong_value("graph", "be given to a model loaded without its graph", "None")
         if self._own is None:
             self._own = self._predicted(fitted, self.scaler_(fitted))
-        if self._own.temperature != self.temperature_:
-            self._own = replace(self._own, temperature=self.temperature_)
+        if self._own.scaling != self.scaling_:
+            self._own = replace(self._own, scaling=self.scaling_)
         return self._own
 
     def _predicted(self, graph: Graph, scaled: Graph, said: Said | None = None) -> Prediction:
@@ -276,20 +277,18 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     known = None if same else known_nodes(graph, self.node_ids_, fitted)
                     said = self.model_.said(self.model_.inputs(scaled, known))
                 logits = said.logits
-        shares, T = self.class_shares_, self.temperature_
-        nothing = np.zeros(graph.num_nodes, dtype=bool)
+        nothing, shares = np.zeros(graph.num_nodes, dtype=bool), self.class_shares_
         if shares is not None:
             nothing = nothing_known(scaled, said, self.architecture_, self.split_.train)
-        return Prediction(graph, scaled, logits, nothing, shares, T, said)
+        return Prediction(graph, scaled, logits, nothing, shares, self.scaling_, said)
 
     def logits(self, graph: Graph | None = None) -> np.ndarray:
         """Logits [n, c] of every node: of a blend; or B̄^(K) + 1/c, the prior's where K is 0."""
         return self.prediction(graph).logits.copy()
 
     def predict_proba(self, graph: Graph | None = None) -> np.ndarray:
-        """softmax(logits / T): probability of every class for every node, [n, c]; without a graph,
-        of the fitted one. Nodes without edges and features get the shares of the training labels.
-        """
+        """softmax(logits · s^γ / T) [n, c], s [n] their spread; without edges and features, the
+        shares of the training labels."""
         return self.prediction(graph).probabilities.copy()
 
     def predict(self, graph: Graph | None = None) -> np.ndarray:
@@ -314,10 +313,11 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """`edge_frequency_` with intervals at another confidence; nothing is retrained."""
         graph = self.prediction().graph
         return edge_frequency_interval(
-            near(graph),
+            joining(graph),
             graph.labels,
             *self.unseen(),
             initial=self.initial_compatibility_,
+            asked=graph.predicted,
             confidence=confidence,
             seed=seed,
         )
@@ -351,8 +351,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return prediction_sets(promise, made.graph, made.probabilities, self.compatibility_, names)
 
     def unseen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Labelled nodes whose labels made what is said of them; those of which a model speaks that
-        had not seen theirs; and beliefs [n, c], of the latter by that model."""
+        """Labelled nodes whose labels the model learned from; those judged by a model that had not
+        seen theirs; and beliefs [n, c], of the latter by that model."""
         split, B, kept = self.split_, self.prediction().probabilities, self.out_of_fold()
         if kept is None:
             return split.train, split.val, B
@@ -361,11 +361,11 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.setdiff1d(split.train, kept[0]), kept[0], B
 
     def out_of_fold(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Nodes that trained the model, and what models that had not seen them said."""
+        """Nodes that trained the model, and what models that had not seen their labels say."""
         honest: Honest | None = getattr(self, "honest_", None)
         if honest is None or not np.isin(honest.nodes, self.split_.train).any():
             return None
-        return honest.nodes, softmax(honest.logits, self.temperature_)
+        return honest.nodes, softmax(honest.logits, *self.scaling_)
 
     # -- keeping and showing it -------------------------------------------------------------------
 

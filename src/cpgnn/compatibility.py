@@ -120,7 +120,7 @@ def centering_penalty(H_bar: Tensor) -> Tensor:
     be noise, and Adam makes a full step of any sign.
     """
     rounding = 0.01 * torch.finfo(H_bar.dtype).eps ** 0.5
-    return hardshrink(H_bar.sum(dim=1), rounding).abs().sum()
+    return torch.linalg.vector_norm(hardshrink(H_bar.sum(dim=1), rounding), ord=1)
 
 
 def recalibration(H_bar: np.ndarray) -> float:

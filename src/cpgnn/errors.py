@@ -11,8 +11,10 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 Frozen = TypeVar("Frozen", bound=Any)
 
@@ -111,7 +113,7 @@ class NumericalNotice(UserWarning):
 
 
 def notify(notice: str) -> None:
-    """A `GraphNotice` at the line of the user's that led here, however deep inside we are."""
+    """A `GraphNotice`, reported at the line of the caller's own code that led here."""
     level, frame = 1, sys._getframe()
     while frame is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "cpgnn":
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
@@ -129,7 +131,7 @@ def must_be(what: str | Mention, must: str, got: object, hint: str = "") -> Inpu
 
 
 def tidy(text: str, most: int = 400) -> str:
-    r"""Somebody else's text as it may stand in a message: on one line, and not too long.
+    r"""Text from elsewhere, made fit for a message: on one line, and not too long.
 
     Control characters, which could rewrite a terminal, are escaped.
 
@@ -169,11 +171,29 @@ def check_count(parameter: str, count: object, *, least: int, most: int | None =
 
 
 def check_share(parameter: str, share: float, *, zero: bool = True, one: bool = False) -> None:
-    """Raises unless the value lies between 0 and 1; whether these ends count is said."""
+    """Raises unless the value lies between 0 and 1; `zero` and `one` say whether the ends count."""
     if not ((share >= 0 if zero else share > 0) and (share <= 1 if one else share < 1)):
         must = f"lie in {'[' if zero else '('}0, 1{']' if one else ')'}"
         hint = f"Did you mean {share / 100:g}?" if 2 <= share < 100 else ""
         raise wrong_value(parameter, must, share, hint)
+
+
+def check_words(settings: Any) -> None:
+    """Raises unless every field that is declared as a `Literal` has one of its values."""
+    for name, words in _words(settings.__class__).items():
+        check_choice(name, getattr(settings, name), words)
+
+
+@cache
+def _words(kind: type) -> dict[str, tuple[object, ...]]:
+    """The values that each such field of a dataclass may have."""
+    found = {}
+    for name, hint in get_type_hints(kind).items():
+        parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+        if words:
+            found[name] = (*([None] if NoneType in parts else []), *words)
+    return found
 
 
 def check_numbers(settings: Any, least: float, *names: str) -> None:

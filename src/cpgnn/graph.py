@@ -1,12 +1,12 @@
 """The graph: adjacency, features, labels and the names its owner gave to nodes and classes.
 
-`Graph` is frozen and validated here, once; everything behind this border trusts it.
+`Graph` is frozen and validated here, once; everything else trusts it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -111,7 +111,7 @@ class Graph:
             self.mixed.check(n, F)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled, as for the processes of a cross-validation: not what can be derived."""
+        """What is pickled, say for a cross-validation in processes: nothing that can be derived."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def __repr__(self) -> str:
@@ -225,7 +225,7 @@ class Graph:
         Without names of their own, they keep the old ones if their number is the same.
         """
         X = as_features(features)
-        same = names is None and X is not None and X.shape[1] == self.num_features
+        same = names is None and X is not None and X.shape[1:] == (self.num_features,)
         names = self.feature_names if same else names
         named = None if names is None else tuple(names)
         made = replace(self, features=X, feature_names=named, mixed=self.mixed if same else None)
@@ -243,7 +243,7 @@ class Graph:
         codes, names = as_labels(labels, self.num_nodes, class_names)
         return replace(self, labels=codes, class_names=names)
 
-    def with_kinds(self, kinds: Any, described: Sequence[str] | None = None) -> Graph:
+    def with_kinds(self, kinds: Any, described: Collection[str] | None = None) -> Graph:
         """The same graph with a kind for every node: names [n], or a Series indexed by node id.
 
         `described`: the kinds whose nodes have features, all by default. The rows of the others in
@@ -368,23 +368,26 @@ class Graph:
         """A graph from NetworkX; reads the node attribute `label` and the edge attribute `weight`.
 
         `features` names a node attribute that holds one vector for each node, or several that hold
-        a number; `relation` an edge attribute that holds its type; the keys of a multigraph, if
-        they are text, are types too. A `DiGraph` is directed unless `directed` says otherwise. A
-        notice says so where no node has a label; `label=None` reads none.
+        a number (nodes of some `kind` may have none); `relation` an edge attribute that holds its
+        type; the keys of a multigraph, if they are text, are types too. A `DiGraph` is directed
+        unless `directed` says otherwise. `label=None` reads none.
         """
         parts = interchange.networkx_parts(graph, label, weight, features, relation, directed)
         made = cls.from_edges(**parts)
         if label is not None and (made.labels < 0).all():
             made = made.noting(f"No node has the attribute {label!r}, so no label is known.")
+        for sentence in interchange.unread(graph, relation):
+            made = made.noting(sentence)
         kinds = [graph.nodes[node].get("kind") for node in graph.nodes]
-        return made.with_kinds(kinds) if kinds and all(kinds) else made
+        described = set(kinds) - interchange.bare_kinds(graph, features)
+        return made.with_kinds(kinds, described) if kinds and all(kinds) else made
 
     @classmethod
-    def from_pyg(cls, data: Data | HeteroData, *, directed: Directed = False) -> Graph:
-        """A graph from PyG: `Data` (edge_index, x, y: -1 unknown, edge_weight) or `HeteroData`."""
-        if hasattr(data, "node_types"):
-            return interchange.from_hetero(cls, data, directed)
-        return interchange.from_data(cls, data, directed)
+    def from_pyg(cls, data: Data | HeteroData, *, directed: Directed | None = None) -> Graph:
+        """A graph from PyG: `Data` (edge_index, x, y: -1 unknown, edge_weight) or `HeteroData`.
+        directed: None for what `data.directed`, which `to_pyg` writes, says; without it, none."""
+        hetero = hasattr(data, "node_types")
+        return (interchange.from_hetero if hetero else interchange.from_data)(cls, data, directed)
 
     def to_pyg(self) -> Data | HeteroData:
         """A PyG `Data` with both directions of every undirected edge; `HeteroData` where there are
@@ -392,5 +395,6 @@ class Graph:
         return interchange.to_pyg(self)
 
     def to_networkx(self) -> nx.Graph:
-        """A NetworkX graph with `label`, `kind` and `weight`; types are the keys of its edges."""
+        """A NetworkX graph with `label`, `kind`, `weight` and features as vectors `x`; types are
+        the keys of its edges."""
         return interchange.to_networkx(self)

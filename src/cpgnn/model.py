@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,16 +13,22 @@ from torch import Tensor, nn
 from cpgnn.engine.arrays import Matrix
 from cpgnn.engine.inputs import as_view, check_device, logits_on
 from cpgnn.engine.views import View
-from cpgnn.errors import check_choice, check_count, check_share, wrong_value
+from cpgnn.errors import check_choice, check_count, check_share, check_words, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.priors import ChebyPrior, LinkPrior, MLPPrior, Sizes
 from cpgnn.priors.contract import num_inputs
 from cpgnn.propagation import prior_belief, propagate
 
 PriorKind = Literal["mlp", "cheby", "link"]
+PRIORS: dict[PriorKind, tuple[str, Callable[..., nn.Module]]] = {
+    "mlp": ("MLP", MLPPrior),
+    "cheby": ("Cheby", ChebyPrior),
+    "link": ("LINK", LinkPrior),
+}
+"""The built-in priors: what each is called, and what makes it."""
 NORMALIZATIONS = get_args(Matrix)
 MOST_LAYERS = 1_000
-"""More would keep the processor busy for ever."""
+"""More would keep the processor busy forever."""
 
 
 class CPGNN(nn.Module):
@@ -61,7 +66,7 @@ class CPGNN(nn.Module):
 
     @property
     def num_classes(self) -> int:
-        return len(self.H_bar)
+        return self.H_bar.shape[0]
 
     def prior_logits(self, view: View) -> Tensor:
         """The prior's logits on a view."""
@@ -73,9 +78,10 @@ class CPGNN(nn.Module):
         R = self.prior_logits(field[-1])
         if self.num_layers == 0:
             return R
-        B_0 = prior_belief(R) - 1 / self.num_classes
+        c = self.num_classes
+        B_0 = prior_belief(R) - 1 / c
         A = [view.operator(self.normalization) for view in reversed(field[:-1])]
-        return propagate(A, B_0, self.H_bar, self.num_layers) + 1 / self.num_classes
+        return propagate(A, B_0, self.H_bar, self.num_layers) + 1 / c
 
     def view(self, graph: Graph | View) -> View:
         """`graph` as tensors where this model's weights are."""
@@ -87,12 +93,9 @@ def _classes_of(prior: nn.Module, H_bar: np.ndarray | Tensor | None) -> int:
     if not isinstance(classes, int):
         if H_bar is not None:
             return len(H_bar)
-        raise wrong_value(
-            "num_classes",
-            "be given for a prior that does not say how many classes it has",
-            type(prior).__name__,
-            "Try CPGNN(prior, num_classes=graph.num_classes).",
-        )
+        must = "be given for a prior that does not say how many classes it has"
+        hint = "Try CPGNN(prior, num_classes=graph.num_classes)."
+        raise wrong_value("num_classes", must, type(prior).__name__, hint)
     return classes
 
 
@@ -109,24 +112,22 @@ class Architecture:
     normalization: Matrix = "none"
 
     def __post_init__(self) -> None:
-        check_choice("prior", self.prior, get_args(PriorKind))
+        check_words(self)
         check_count("num_layers", self.num_layers, least=0, most=MOST_LAYERS)
         check_count("hidden", self.hidden, least=1)
         check_count("order", self.order, least=0)
         check_share("dropout", self.dropout)
-        check_choice("normalization", self.normalization, NORMALIZATIONS)
 
     def __str__(self) -> str:
-        name = {"mlp": "MLP", "cheby": "Cheby", "link": "LINK"}[self.prior]
+        name, _ = PRIORS[self.prior]
         return f"{name}-{self.num_layers}" + (f", dropout {self.dropout}" if self.dropout else "")
 
     def build(self, sizes: Sizes, *, seed: int = 0, device: str | torch.device = "cpu") -> CPGNN:
         """A new model with weights from `seed`."""
         check_device(device)
-        make: Callable[..., nn.Module] = MLPPrior if self.prior == "mlp" else LinkPrior
-        if self.prior == "cheby":
-            make = partial(ChebyPrior, order=self.order)
-        prior = make(sizes, hidden=self.hidden, dropout=self.dropout, seed=seed)
+        _, make = PRIORS[self.prior]
+        how = {"order": self.order} if self.prior == "cheby" else {}
+        prior = make(sizes, hidden=self.hidden, dropout=self.dropout, seed=seed, **how)
         return CPGNN(prior, self.num_layers, normalization=self.normalization).to(device)
 
     def weight_shapes(self, sizes: Sizes) -> dict[str, tuple[int, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,10 +17,9 @@ from cpgnn import model as ours
 from cpgnn.compatibility import enhanced_belief, estimate_compatibility, initial_H_bar
 from cpgnn.engine.arrays import Matrix
 from cpgnn.engine.inputs import evaluating
-from cpgnn.errors import check_choice, check_count, check_share, wrong_value
+from cpgnn.errors import check_choice, check_count, wrong_value
 from cpgnn.model import NORMALIZATIONS
 from cpgnn.priors import ChebyPrior, MLPPrior
-from cpgnn.priors.contract import Glorot
 from cpgnn.propagation import prior_belief
 
 
@@ -89,7 +88,10 @@ class CPGNN(nn.Module):
     ) -> None:
         super().__init__()
         check_count("num_layers", num_layers, least=0)
-        self.prior = prior or MLP(in_channels, num_classes, hidden, dropout, seed)
+        if prior is None:
+            sizes = _Sizes(in_channels, num_classes)
+            prior = MLP(sizes, hidden=hidden, dropout=dropout, seed=seed)
+        self.prior = prior
         self.num_layers = num_layers
         self.conv = CPGNNConv(num_classes, normalization=normalization)
 
@@ -148,17 +150,19 @@ class CPGNN(nn.Module):
                 "Fit CPGNNClassifier(prior='mlp', num_layers=2), for example, and give its model_."
             )
             raise wrong_value("model", "be a model of the paper", type(model).__name__, hint)
+        own, c = model.prior, model.num_classes
         prior: nn.Module
-        if isinstance(model.prior, ChebyPrior):
-            prior = Cheby.of(model.prior)
-        elif isinstance(model.prior, MLPPrior):
-            prior = MLP.of(model.prior)
+        if isinstance(own, ChebyPrior):
+            prior = Cheby.of(own)
+        elif isinstance(own, MLPPrior):
+            sizes = _Sizes(own.W_1.shape[0], c)
+            prior = MLP(sizes, hidden=own.hidden, dropout=own.dropout).to(own.W_1)
+            prior.load_state_dict(own.state_dict())
         else:
             hint = "A LINK prior knows its nodes by position, which a batch does not have."
-            got = type(model.prior).__name__
+            got = type(own).__name__
             raise wrong_value("prior", "be an MLPPrior or a ChebyPrior", got, hint)
-        F, c = model.prior.W_1.shape[0], model.num_classes
-        how = model.normalization
+        how, F = model.normalization, own.W_1.shape[0]
         made = cls(F, c, model.num_layers, normalization=how, prior=prior)
         made = made.to(device=model.H_bar.device, dtype=model.H_bar.dtype)
         with torch.no_grad():
@@ -166,26 +170,19 @@ class CPGNN(nn.Module):
         return made
 
 
-class MLP(nn.Module):
-    """R = relu(x W₁) W₂; `dropout` acts before the ReLU."""
+class MLP(MLPPrior):
+    """The MLP prior, given the features themselves: x [n, F]."""
 
-    def __init__(
-        self, in_channels: int, num_classes: int, hidden: int, dropout: float, seed: int = 0
-    ) -> None:
-        super().__init__()
-        check_share("dropout", dropout)
-        glorot = Glorot(seed)
-        self.W_1, self.W_2 = glorot(in_channels, hidden), glorot(hidden, num_classes)
-        self.dropout = dropout
+    def forward(self, x: Tensor, *_: Tensor | None) -> Tensor:  # type: ignore[override]
+        return self._network(x)
 
-    def forward(self, x: Tensor, *_: Tensor | None) -> Tensor:
-        return relu(dropout(x @ self.W_1, self.dropout, self.training)) @ self.W_2
 
-    @classmethod
-    def of(cls, prior: MLPPrior) -> MLP:
-        made = cls(1, 2, prior.hidden, prior.dropout)
-        made.W_1, made.W_2 = (nn.Parameter(W.detach().clone()) for W in (prior.W_1, prior.W_2))
-        return made
+class _Sizes(NamedTuple):
+    """What the MLP prior must know of a graph."""
+
+    num_features: int
+    num_classes: int
+    num_nodes: int = 0
 
 
 class Cheby(nn.Module):

@@ -52,9 +52,8 @@ class Reference:
             must = f"have one entry for each of {rows} rows of features"
             raise wrong_value("labels", must, self.labels.shape)
         if self.labels.size and self.labels.max() >= c:
-            raise wrong_value(
-                "labels", f"lie below the number of classes ({c})", int(self.labels.max())
-            )
+            must = f"lie below the number of classes ({c})"
+            raise wrong_value("labels", must, int(self.labels.max()))
 
 
 def inject_features(
@@ -75,12 +74,9 @@ def inject_features(
     by_size = np.argsort(-wanted, kind="stable"), np.argsort(-held, kind="stable")
     for y, c in zip(*by_size, strict=False):  # the smallest classes of the reference may be left
         if held[c] < wanted[y]:
-            raise must_be(
-                f"Class {c} of 'reference'",
-                f"have at least {wanted[y]} nodes to serve as class {y}",
-                held[c],
-                "Try smaller class sizes or a larger reference.",
-            )
+            must = f"have at least {wanted[y]} nodes to serve as class {y}"
+            hint = "Try smaller class sizes or a larger reference."
+            raise must_be(f"Class {c} of 'reference'", must, held[c], hint)
         rows[labels == y] = rng.permutation(np.flatnonzero(y_r == c))[: wanted[y]]
     return X_r[rows]
 
@@ -93,11 +89,8 @@ def _check_reference(reference: Labelled) -> tuple[np.ndarray | sp.csr_array, np
     if X_r is None:
         raise wrong_value("reference", "have features", "none")
     if y_r.shape != X_r.shape[:1] or not np.issubdtype(y_r.dtype, np.integer):
-        raise must_be(
-            "The labels of 'reference'",
-            f"be a class index for each of its {X_r.shape[0]} rows of features",
-            f"{y_r.dtype} of shape {y_r.shape}",
-        )
+        must = f"be a class index for each of its {X_r.shape[0]} rows of features"
+        raise must_be("The labels of 'reference'", must, f"{y_r.dtype} of shape {y_r.shape}")
     return X_r, y_r
 
 

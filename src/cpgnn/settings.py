@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from cpgnn.compatibility import Weighting
 from cpgnn.engine.scaling import Scaling
-from cpgnn.errors import changed, check_choice, check_count, check_numbers
+from cpgnn.errors import changed, check_choice, check_count, check_numbers, check_words
 
 MOST_EPOCHS = 10**9
 """Years of training; a larger number is a slip."""
@@ -62,12 +62,7 @@ class Settings:
             check_count("patience", self.patience, least=1)
         check_numbers(self, 0, "prior_weight_decay", "centering_weight")
         check_numbers(self, 1e-12, "learning_rate", "adam_epsilon", "regularizer_factor")
-        check_choice("weighting", self.weighting, get_args(Weighting))
-        check_choice("init_H", self.init_H, get_args(InitH))
-        check_choice("restart", self.restart, get_args(Restart))
-        check_choice("feature_scaling", self.feature_scaling, get_args(Scaling))
-        check_choice("select_by", self.select_by, get_args(SelectBy))
-        check_choice("class_weight", self.class_weight, (None, "balanced"))
+        check_words(self)
 
     def within(self, budget: str) -> Settings:
         """These settings with the epochs of a budget: see `BUDGETS`."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cpgnn.engine.arrays import as_positions
+from cpgnn.engine.text import listed
 from cpgnn.errors import check_share, must_be
 
 PARTS = ("train", "val", "test")
@@ -115,4 +116,4 @@ def check_classes(labels: np.ndarray, names: Sequence[Hashable], split: Split) -
     if len(known) < 2:
         hint = "Label some nodes of another class."
         must = "include at least two classes"
-        raise must_be("The training labels", must, known or "no label", hint)
+        raise must_be("The training labels", must, listed(known) if known else "no label", hint)

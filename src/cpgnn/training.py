@@ -51,9 +51,8 @@ def overall_loss(
     The loss of pretraining, L_p, where the logits are the prior's and η is 0; the overall loss,
     L_f, where they are the model's.
     """
-    train, y = target.train, target.labels
     return (
-        cross_entropy(train(logits), train(y), target.class_weight)
+        cross_entropy(target.train(logits), target.train_labels, target.class_weight)
         + lambda_p * squared_norm(Theta_p)
         + eta * centering_penalty(H_bar)
     )
@@ -142,11 +141,10 @@ def _overflow(model: CPGNN, target: Target, epoch: Epoch) -> BeliefOverflowError
     rho_A = spectral_radius(A)
     rho_H = float(np.abs(np.linalg.eigvals(model.H_bar.double().numpy(force=True))).max())
     growth = f"ρ(A)·ρ(H̄) = {rho_A:.3g} · {rho_H:.3g} = {rho_A * rho_H:.3g}"
-    return BeliefOverflowError(
-        Message(
-            f"Beliefs grew beyond what {str(model.H_bar.dtype)[6:]} can tell apart after "
-            f"{count(epoch.epoch, 'epoch')} of propagation with K = {model.num_layers}: each layer "
-            f"multiplies them by up to {growth}, which must stay near 1 for many layers. ",
-            advise("Try {}, or fewer layers.", normalization=("sym", "row")),
-        )
+    text = (
+        f"Beliefs grew beyond what {str(model.H_bar.dtype)[6:]} can tell apart after "
+        f"{count(epoch.epoch, 'epoch')} of propagation with K = {model.num_layers}: each layer "
+        f"multiplies them by up to {growth}, which must stay near 1 for many layers. "
     )
+    hint = advise("Try {}, or fewer layers.", normalization=("sym", "row"))
+    return BeliefOverflowError(Message(text, hint))

@@ -19,7 +19,9 @@ from sklearn.svm import SVC
 from cpgnn import CPGNNClassifier, Graph, explain
 from cpgnn.blend.blend import Blend
 from cpgnn.errors import BeliefOverflowError, InputError
+from cpgnn.evaluation.calibration import fit_scaling
 from cpgnn.priors.saved_estimator import load_estimator
+from cpgnn.splits import Split
 from cpgnn.synthetic.generate import generate_graph, mixhop_compatibility
 
 
@@ -348,3 +350,17 @@ def test_an_estimator_of_a_stranger():
     for words, (data, width, c) in strangers.items():
         with pytest.raises(ValueError, match=f"cannot be used: .*{words}"):
             load_estimator(data, width, c)
+
+
+@pytest.mark.parametrize(("features", "validate", "alone"), [(0, 300, 1), (0, 299, 0), (1, 300, 0)])
+def test_many_validation_nodes_without_features_set_the_temperature(features, validate, alone):
+    graph = generate_graph([150] * 3, mixhop_compatibility(3, 0.1), edges_per_node=4, seed=0)
+    X = np.random.default_rng(0).normal(size=(450, 2)).astype(np.float32)
+    order = np.random.default_rng(1).permutation(450)
+    split = Split(np.sort(order[:100]), np.sort(order[100 : 100 + validate]))
+    model = CPGNNClassifier(budget="fast")
+    model.fit(graph.with_features(X if features else None), split=split)
+    expected = split.val if alone else np.concatenate([split.train, split.val])
+    assert np.array_equal(model.calibration_, expected)
+    own = fit_scaling(model.logits()[split.val], graph.labels[split.val])
+    assert np.allclose(model.scaling_, own, atol=1e-3) == bool(alone)

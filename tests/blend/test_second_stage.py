@@ -8,13 +8,13 @@ import scipy.sparse as sp
 from scipy.special import log_softmax, softmax
 
 from cpgnn.blend.second_stage import (
+    Hearers,
     Stage,
     Taught,
     beliefs,
     fit_second_stage,
     fit_stage,
     in_every_world,
-    tensors,
 )
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.relations.relation import edges
@@ -66,7 +66,22 @@ def test_what_is_heard_is_the_dense_sum(path, worlds):
     dense = 0.7 * logs[0] + stage.b
     for p, H_bar in zip(P, stage.H_bar, strict=True):
         dense = dense + p.toarray() @ (B - 0.5) @ H_bar
-    assert np.allclose(stage.everywhere(logs, tensors(P), B), dense, atol=1e-5)
+    assert np.allclose(stage.everywhere(logs, [Hearers.of(p) for p in P], B), dense, atol=1e-5)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_relation_that_few_have_is_the_dense_sum_too(path, first):
+    """Only 4 hears somebody (1) by it; first and last of two."""
+    few = path.toarray() * (np.arange(6) == 4)[:, None]
+    both = [sp.csr_array(few), path]
+    P = [both[first], both[1 - first]]
+    rng = np.random.default_rng(1)
+    B, logs = rng.random((3, 6, 2)).astype(np.float32), [np.zeros((3, 6, 2), dtype=np.float32)]
+    stage = Stage(np.array([1.0]), np.zeros(2), rng.normal(size=(2, 2, 2)))
+    dense = sum(p.toarray() @ (B - 0.5) @ H for p, H in zip(P, stage.H_bar, strict=True))
+    made = [Hearers.of(p) for p in P]
+    assert [one.rows is None for one in made] == [first == 1, first == 0]
+    assert np.allclose(stage.everywhere(logs, made, B), dense, atol=1e-5)
 
 
 def test_beliefs_are_the_softmax_of_logits_however_large():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cpgnn import Graph
 from cpgnn.check.facts import Stats
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
 from toys import toy
@@ -24,3 +25,21 @@ def test_stats_of_a_graph(seed):
         assert stats.degree_quantile(q, isolated=False) == pytest.approx(np.quantile(connected, q))
     assert stats.homophily_ratio() == pytest.approx(homophily_ratio(graph))
     np.testing.assert_allclose(stats.compatibility_matrix(), compatibility_matrix(graph))
+
+
+def test_stats_tell_every_relation_by_which_labels_meet():
+    """a pays b, b pays c; a and c use device d. Classes: a 0, b 1, c 0."""
+    graph = Graph.from_edges(
+        [0, 1, 0, 2],
+        [1, 2, 3, 3],
+        num_nodes=4,
+        labels=[0, 1, 0, -1],
+        relation=["pays", "pays", "uses", "uses"],
+        directed=["pays"],
+    ).with_kinds(["account", "account", "account", "device"])
+    found = Stats.of(graph).relations
+    assert list(found) == ["pays (out)", "pays (in)", "uses, shared"]
+    assert found["pays (out)"].tolist() == [[0, 1], [1, 0]]
+    assert found["uses, shared"][0].tolist() == [1, 0]
+    assert np.isnan(found["uses, shared"][1]).all()
+    assert Stats.of(Graph.from_edges([0], [1], num_nodes=2, labels=[0, 1])).relations == {}

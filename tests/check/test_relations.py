@@ -44,6 +44,22 @@ def test_information_by_hand():
     assert out.informativeness == pytest.approx((bits - 1 / 40) / np.log(2))
 
 
+@pytest.mark.filterwarnings("ignore::cpgnn.errors.GraphNotice")
+def test_chance_is_told_from_more_than_chance_as_often_as_promised():
+    """An edge without a direction is one piece of evidence, not one from each end."""
+    rng, told = np.random.default_rng(0), dict.fromkeys(("d (out)", "u"), 0)
+    for _ in range(200):
+        u, v = rng.integers(0, 300, (2, 800))
+        types = np.repeat(["d", "u"], 400)
+        y = rng.integers(0, 3, 300)
+        graph = Graph.from_edges(u, v, num_nodes=300, labels=y, relation=types, directed=["d"])
+        found = {one.name: one for one in relation_worths(graph)}
+        assert found["u"].edges == graph.types[1].num_edges
+        for name in told:
+            told[name] += bool(found[name].tells)
+    assert max(told.values()) <= 8, "200 at 1 %: more with a probability of 0.0001"
+
+
 def test_one_relation_needs_no_table():
     assert relation_worths(Graph.from_edges([0, 1], [1, 2], labels=[0, 1, 0])) == ()
 

@@ -37,6 +37,14 @@ def test_repeated_rows():
     assert found["repeated-edges"].nodes == ("a", "b")
 
 
+def test_edges_of_two_types_repeat_nothing():
+    rows = np.array([[0, 0, 0, 1, 2], [1, 1, 1, 2, 1], [0, 1, 1, 0, 1]])
+    graph = Graph.from_edges([0], [1], num_nodes=4)
+    found = codes(edge_rows(graph, rows))
+    assert set(found) == {"repeated-edges"}
+    assert (found["repeated-edges"].count, found["repeated-edges"].nodes) == (1, ("0", "1"))
+
+
 def test_some_edges_in_one_direction_and_others_in_both():
     found = of_rows([(0, 1), (1, 0), (1, 2), (3, 2)])
     assert set(found) == {"one-direction-edges"}
@@ -96,12 +104,16 @@ def test_one_component_is_fine():
     assert not [*parts(graph)]
 
 
-def test_large_weights_are_a_risk_in_whatever_unit():
+def test_large_weights_matter_to_the_papers_models_only():
     ring = np.arange(4), (np.arange(4) + 1) % 4
     euros = np.array([0.5, 1.0, 2.0, 3.0])
     assert not list(weights(Graph.from_edges(*ring)))
     assert not list(weights(Graph.from_edges(*ring, weights=euros)))
     (found,) = weights(Graph.from_edges(*ring, weights=100 * euros, node_ids=list("abcd")))
-    assert (found.code, found.severity, found.count) == ("large-weights", "risk", 4)
+    assert (found.code, found.severity, found.count) == ("large-weights", "note", 4)
+    assert "The default model takes weights in any unit." in found.detail
+    assert str(found.advice).startswith(
+        "Nothing for the default model. With prior='mlp' or 'cheby',"
+    )
     assert "162 on average and up to 300" in found.detail
     assert found.nodes[0] == "d"  # 2 + 3 of its edges

@@ -31,3 +31,18 @@ def test_labels_at_one_end(found):
 
 def test_features_of_the_future(found):
     assert found(range(0, 100, 5), "2025-01-01") == ["features-newer-than-edges"]
+
+
+def test_nodes_without_the_date_are_not_called_newer(tmp_path):
+    """Devices have no day of joining: what stands in for it says nothing of them."""
+    rows = [f"a{i},d{i % 9},2024-01-{1 + i % 28:02d}" for i in range(60)]
+    (tmp_path / "e.csv").write_text("source,target,when\n" + "\n".join(rows))
+    (tmp_path / "l.csv").write_text("id,label\n" + "".join(f"a{i},{i % 2}\n" for i in range(60)))
+    joined = "".join(f"a{i},2025-01-01,{i}\n" for i in range(60))
+    (tmp_path / "accounts.csv").write_text("id,joined,x\n" + joined)
+    ram = "".join(f"d{i},{i}\n" for i in range(9))
+    (tmp_path / "devices.csv").write_text("id,ram\n" + ram)
+    features = tmp_path / "accounts.csv", tmp_path / "devices.csv"
+    loaded = read_graph(tmp_path / "e.csv", tmp_path / "l.csv", features, split_time="when")
+    (newer,) = [one for one in one_sided(loaded) if one.code == "features-newer-than-edges"]
+    assert newer.count == 60

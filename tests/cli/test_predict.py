@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -300,3 +302,69 @@ def test_columns_found_by_what_they_hold_are_found_again(cpgnn, files, fit_words
     done = cpgnn("predict", "run", "later.csv", "--out", "out.csv")
     assert done.code == 0, done.err
     assert set(pd.read_csv("out.csv", dtype={"id": str})["id"]) == {"new1", "001"}
+
+
+def test_later_accounts_need_no_columns_of_devices(cpgnn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    n, m, rng = 60, 12, np.random.default_rng(0)
+    good = rng.random(n) < 0.6
+    devices = np.where(good, rng.integers(0, 6, n), rng.integers(6, m, n))
+    Path("edges.csv").write_text(
+        "source,target,type\n"
+        + "".join(f"a{i},d{device},uses\n" for i, device in enumerate(devices))
+        + "".join(f"a{i},a{(7 * i + 1) % n},pays\n" for i in range(n))
+    )
+    age = rng.normal(np.where(good, 40, 30), 5).round()
+    Path("accounts.csv").write_text(
+        "id,kind,age\n" + "".join(f"a{i},account,{years}\n" for i, years in enumerate(age))
+    )
+    Path("devices.csv").write_text(
+        "id,kind,memory\n" + "".join(f"d{i},device,{1 + i % 5}\n" for i in range(m))
+    )
+    Path("labels.csv").write_text(
+        "id,label\n" + "".join(f"a{i},{'good' if good[i] else 'thief'}\n" for i in range(n))
+    )
+    told = ["--features", "accounts.csv", "--features", "devices.csv"]
+    fitted = cpgnn("fit", "edges.csv", "--labels", "labels.csv", *told, "--out", "run")
+    assert fitted.code == 0, fitted.err
+    Path("later.csv").write_text("source,target,type\nnew,d3,uses\nnew,a5,pays\n")
+    Path("new.csv").write_text("id,kind,age\nnew,account,31\n")
+    more = ["--features", "devices.csv"]
+    for out, others in (("alone.csv", []), ("both.csv", more)):
+        words = ["predict", "run", "later.csv", "--features", "new.csv", *others, "--out", out]
+        done = cpgnn(*words)
+        assert done.code == 0, done.err
+    alone, both = (pd.read_csv(name).set_index("id") for name in ("alone.csv", "both.csv"))
+    wanted = both.loc[alone.index]
+    assert "new" in alone.index
+    np.testing.assert_allclose(alone.filter(like="p_"), wanted.filter(like="p_"), atol=1e-6)
+
+
+def test_the_kinds_of_another_whole_graph_are_those_of_the_fit(cpgnn, tmp_path, monkeypatch):
+    """Accounts and devices told by their files, which are called otherwise later; no labels."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    accounts = [f"a{i}" for i in range(60)]
+    y = np.arange(60) % 2
+    uses = [(a, f"d{2 * rng.integers(6) + y[i]}") for i, a in enumerate(accounts)]
+    pays = [(a, accounts[int(rng.integers(60))]) for a in accounts]
+    edges = pd.DataFrame([*uses, *pays], columns=["source", "target"])
+    edges.assign(type=["uses"] * 60 + ["pays"] * 60).to_csv("edges.csv", index=False)
+    pd.DataFrame({"id": accounts, "label": y})[:40].to_csv("labels.csv", index=False)
+    ages = pd.DataFrame({"id": accounts, "age": rng.normal(size=60)})
+    locks = pd.DataFrame({"id": [f"d{i}" for i in range(12)], "lock": np.arange(12) % 2 + 0.5})
+    for table, *names in ((ages, "accounts.csv", "x.csv"), (locks, "devices.csv", "y.csv")):
+        for name in names:
+            table.to_csv(name, index=False)
+    both = ("--features", "accounts.csv", "--features", "devices.csv")
+    fit = ("fit", "edges.csv", "--labels", "labels.csv", *both, "--prior", "trees", "--fast")
+    assert cpgnn(*fit, "--out", "run").code == 0
+    alone = ("predict", "run", "edges.csv", "--features", "x.csv", "--features", "y.csv")
+    done = cpgnn(*alone, "--replace-graph", "--out", "out.csv")
+    assert done.code == 0, done.err
+    one, two = (
+        pd.read_csv(name).set_index("id").filter(like="p_")
+        for name in ("run/predictions.csv", "out.csv")
+    )
+    pd.testing.assert_frame_equal(two.loc[one.index], one)
+    assert len(one) == len(two) == 60

@@ -55,7 +55,10 @@ def test_a_full_output_does_not_undo_what_was_written(tmp_path):
     with open("/dev/full", "wb") as full:
         done = run(WRITES, full)
         assert done.returncode == 0
-        assert b"run was written, but not all was printed: no space left on device" in done.stderr
+        assert (
+            b"run was written, but not everything was printed: no space left on device"
+            in done.stderr
+        )
         assert (tmp_path / "run/x").read_text() == "1"
         done = run(PRINTS, full)
     assert done.returncode == 1

@@ -64,14 +64,16 @@ def test_probabilities_are_calibrated_and_the_temperature_is_kept(cpgnn, files):
     assert "before they were calibrated, by" in done.out
     held = json.loads((files / "run/metrics.json").read_text())["calibration"]
     run = load_run("run")
-    assert run.classifier.temperature_ == held["temperature"] != 1
+    assert run.classifier.scaling_ == (held["temperature"], held["contrast"]) != (1, 0)
     assert len(run.classifier.calibration_) == 30
     table = pd.read_csv("run/predictions.csv", keep_default_na=False)
-    R = run.classifier.logits().astype(float) / held["temperature"]
+    R = run.classifier.logits().astype(float)
+    R *= np.abs(R[:, 1:] - R[:, :1]).clip(2e-6) ** held["contrast"] / 2 ** held["contrast"]
+    R /= held["temperature"]
     expected = 1 / (1 + np.exp(R[:, 1] - R[:, 0]))
     np.testing.assert_allclose(table["p_buyer"], expected, rtol=1e-6)
     assert fit(cpgnn, "--out", "raw", "--no-calibrate").code == 0
-    assert load_run("raw").classifier.temperature_ == 1
+    assert load_run("raw").classifier.scaling_ == (1, 0)
 
 
 def test_refitting_keeps_what_needs_held_out_labels(cpgnn, files):
@@ -79,7 +81,7 @@ def test_refitting_keeps_what_needs_held_out_labels(cpgnn, files):
     assert fit(cpgnn, "--out", "one").code == 0
     assert fit(cpgnn, "--out", "two", "--refit").code == 0
     one, two = (load_run(name).classifier for name in ("one", "two"))
-    assert one.temperature_ == two.temperature_
+    assert one.scaling_ == two.scaling_
     np.testing.assert_array_equal(one.edge_frequency_, two.edge_frequency_)
     assert not np.array_equal(one.logits(), two.logits())
 

@@ -41,6 +41,19 @@ def test_a_notice_is_about_the_new_nodes():
     assert drift_notice(then, now, np.arange(290, 300)) == ""  # ten nodes tell nothing
 
 
+def test_only_nodes_that_are_predicted_are_compared():
+    """Accounts are not unlike the fit because cards have fewer neighbours and other columns."""
+    graph = planted(0, n=300, num_features=3)
+    X, y = graph.features.copy(), graph.labels.copy()
+    X[200:], y[200:] = X[200:] + 9, -1
+    graph = graph.with_features(X).with_labels(y, graph.class_names)
+    kinds = graph.with_kinds(["account"] * 200 + ["card"] * 100)
+    some = np.arange(100)
+    assert shifts(graph, graph, some)
+    assert shifts(kinds, kinds, some) == []
+    assert shifts(kinds, kinds, np.arange(200, 300)) == []
+
+
 def test_other_features_cannot_be_compared():
     then, now = planted(0, num_features=3), planted(0, num_features=4)
     with pytest.raises(InputError, match=r"must have the same features\. Got 3 and 4"):

@@ -50,6 +50,24 @@ def test_neighbours_that_contradict_are_of_the_label_itself(spoilt):
     assert set(row["who"].split("|")) <= set(graph.node_ids[same].astype(str))
 
 
+def test_a_node_without_a_class_contradicts_nobody(spoilt):
+    model, _ = spoilt
+    graph, cards = model.graph_, np.arange(300, 600)
+    u, v = graph.adjacency.nonzero()
+    once = u < v
+    whole = Graph.from_edges(
+        np.append(u[once], np.arange(300)),
+        np.append(v[once], cards),
+        num_nodes=600,
+        features=np.vstack([graph.features, graph.features[::-1]]),
+        labels=np.append(graph.labels, np.full(300, -1)),
+    ).with_kinds(["account"] * 300 + ["card"] * 300)
+    table = review_labels(CPGNNClassifier("mlp", 1, **FAST).fit(whole))
+    who = set("|".join(table["who"]).split("|"))
+    assert len(who) > 5
+    assert not who & set(map(str, cards))
+
+
 def test_a_label_does_not_speak_for_itself(spoilt):
     """The belief about a node is the same whatever its own label says."""
     model, _ = spoilt

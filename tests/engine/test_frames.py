@@ -77,6 +77,12 @@ def test_a_series_without_ids_goes_by_position():
     assert ring.with_labels(pd.Series([7, 8, 9])).labels.tolist() == [0, 1, 2]
 
 
+def test_a_series_of_the_first_nodes_whose_ids_are_positions():
+    """Read either way, it says the same."""
+    ring = Graph.from_edges([0, 1, 2], [1, 2, 0])
+    assert ring.with_labels(pd.Series(["x", "y"])).labels.tolist() == [0, 1, -1]
+
+
 def test_where_nobody_can_tell_a_series_is_refused():
     shuffled = Graph.from_pandas(pd.DataFrame({"source": [2, 0], "target": [1, 2]}))
     with pytest.raises(InputError, match="holds node ids or positions"):

@@ -234,6 +234,13 @@ def test_the_refusals_do_not_hit_a_good_folder(folder):
     CPGNNClassifier.load(edited(folder))
 
 
+@pytest.mark.parametrize("contrast", [-1, 2.1, float("nan"), "much"])
+def test_a_contrast_that_is_none_is_refused(folder, contrast):
+    edited(folder, contrast=contrast)
+    with pytest.raises(InputError, match=r"model\.json is damaged.*contrast: Input"):
+        CPGNNClassifier.load(folder)
+
+
 def test_a_temperature_that_is_none_is_refused(folder):
     for temperature in (0.0, -1.0, float("nan")):
         edited(folder, temperature=temperature)

@@ -4,20 +4,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpgnn.evaluation.calibration import (
+    CONTRASTS,
+    PULL,
     Calibration,
+    Scaling,
     calibration_nodes,
+    fit_scaling,
     fit_temperature,
     negative_log_likelihood,
     reliability,
     softmax,
+    spread,
 )
 
 
-def drawn(n, c, temperature, seed=0):
-    """Logits, and labels drawn from softmax(R / T): calibrated at exactly this T."""
+def drawn(n, c, temperature, seed=0, contrast=0.0):
+    """Logits, and labels drawn from softmax(R s^γ / T): calibrated at exactly these T and γ."""
     rng = np.random.default_rng(seed)
-    R = 2 * rng.standard_normal((n, c))
-    P = softmax(R, temperature)
+    R = 2 * rng.standard_normal((n, c)) * rng.gamma(2, 0.5, (n, 1))
+    P = softmax(R, temperature, contrast)
     labels = (rng.random((n, 1)) > P.cumsum(axis=1)).sum(axis=1).clip(max=c - 1)
     return R, labels
 
@@ -52,7 +57,7 @@ def test_temperature_changes_no_class_and_mends_logits_that_are_too_large():
     T = fit_temperature(hot, labels)
     assert pytest.approx(30, rel=0.06) == T
     np.testing.assert_array_equal(softmax(hot, T).argmax(1), hot.argmax(1))
-    scored = Calibration.of(hot, labels, T, 99)
+    scored = Calibration.of(hot, labels, Scaling(T), 99)
     assert scored.after.error < 0.03 < 0.2 < scored.before.error
     assert scored.as_dict()["before"]["expected_calibration_error"] == scored.before.error
 
@@ -65,7 +70,58 @@ def test_temperature_follows_the_unit_of_the_logits():
 
 
 def test_nothing_is_learned_from_nodes_without_an_error():
-    assert fit_temperature(np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([0, 1])) == 1.0
+    R, labels = np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([0, 1])
+    assert fit_temperature(R, labels) == 1.0
+    assert fit_scaling(R, labels) == Scaling(1.0, 0.0)
+    assert fit_scaling(np.zeros((4, 2)), np.array([0, 1, 0, 1])).contrast == 0
+
+
+def test_contrast_by_hand():
+    R = np.array([[3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    s = np.sqrt(2.0)  # of 3, 0, 0
+    expected = np.exp(R[0] * s**0.5 / 2) / np.exp(R[0] * s**0.5 / 2).sum()
+    np.testing.assert_allclose(softmax(R, 2.0, 0.5), [expected, [1 / 3] * 3], rtol=1e-12)
+    np.testing.assert_allclose(softmax(R + 7, 2.0, -0.9), softmax(R, 2.0, -0.9), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("temperature", "contrast"), [(1.0, 0.8), (2.0, -0.5), (0.7, 0.0)])
+def test_scaling_is_found_where_it_is_known(temperature, contrast):
+    R, labels = drawn(40_000, 4, temperature, contrast=contrast)
+    found = fit_scaling(R, labels)
+    assert found.temperature == pytest.approx(temperature, rel=0.04)
+    assert found.contrast == pytest.approx(contrast, abs=0.04)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scaling_is_the_optimum_of_a_grid(seed):
+    R, labels = drawn(80, 3, 1.5, seed, contrast=0.6)
+    rows = np.arange(80)
+
+    def objective(T, contrast):
+        return -np.log(softmax(R, T, contrast)[rows, labels]).sum() + PULL * contrast**2
+
+    found = fit_scaling(R, labels)
+    Ts = found.temperature * np.exp(np.linspace(-1, 1, 101))
+    best = min(objective(T, g) for T in Ts for g in np.linspace(*CONTRASTS, 59))
+    assert objective(*found) <= best + 1e-6
+    assert objective(*found) == pytest.approx(best, abs=0.02)
+
+
+def test_contrast_changes_no_class_and_no_order_of_two_classes():
+    R, labels = drawn(500, 2, 1.0, contrast=-0.8)
+    R += 5  # what all classes have in common says nothing
+    found = fit_scaling(R, labels)
+    assert found.contrast < -0.3
+    P = softmax(R, *found)
+    np.testing.assert_array_equal(P.argmax(axis=1), R.argmax(axis=1))
+    np.testing.assert_array_equal(np.argsort(P[:, 1]), np.argsort(R[:, 1] - R[:, 0]))
+
+
+def test_few_labels_hardly_bend_anything():
+    """Two nodes, one of them wrong."""
+    R = np.array([[2.0, 0.0], [0.0, 0.5]])
+    assert abs(fit_scaling(R, np.array([0, 0])).contrast) < 0.2
+    assert spread(R) == pytest.approx([1.0, 0.25])
 
 
 def test_calibration_error_by_hand():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from cpgnn import CPGNNClassifier, stratified_split
 from cpgnn.errors import InputError
 from cpgnn.evaluation.conformal import (
     FLOOR,
+    PredictionSets,
     Promise,
     conformal_quantile,
     deal,
@@ -162,12 +165,67 @@ def test_labelled_nodes_that_are_not_a_fair_sample_are_noticed():
     assert noticed == {"fair": False, "picked": True}
 
 
+def test_beliefs_out_of_fold_are_not_compared_with_those_of_a_model_of_all_labels():
+    """Models of half of the labels are less sure; that says nothing about the sample."""
+    n, rng = 600, np.random.default_rng(0)
+    graph, P = planted(3, n=n, num_features=None), beliefs(n, 3, 4)
+    unsure = P**0.3 / (P**0.3).sum(axis=1, keepdims=True)
+    nodes, sure = rng.permutation(n)[:200], np.argsort(-P.max(axis=1))
+    rest = np.setdiff1d(np.arange(n), nodes)
+    found = {}
+    for name, test in (
+        ("drawn", rest[::5]),
+        ("picked", np.setdiff1d(sure[:200], nodes)),
+        ("", rest[:0]),
+    ):
+        y = np.full(n, -1)
+        y[nodes] = graph.labels[nodes]
+        y[test] = graph.labels[test]
+        known = evidence(P, y, nodes[:0], nodes[:0], (nodes, unsure[nodes]))
+        found[name] = make_promise(replace(graph, labels=y), known, np.eye(3))
+    assert not found["drawn"].is_unfair
+    assert found["picked"].is_unfair
+    assert "labelled nodes are not like the nodes without" in " ".join(found["picked"].sentences())
+    assert found[""].p_fair is None
+
+
+def test_nodes_of_other_kinds_say_nothing_about_the_sample():
+    """Cards have no class: that the model is sure of none is no reason to doubt the labels."""
+    n, cards = 300, 100
+    graph, rng = planted(3, n=n + cards, num_features=None), np.random.default_rng(0)
+    P = np.concatenate([beliefs(n, 3, 4), np.full((cards, 3), 1 / 3)])
+    nodes = rng.permutation(n)[:100]
+    y = np.full(n + cards, -1)
+    y[nodes] = graph.labels[nodes]
+    kinds = ["account"] * n + ["card"] * cards
+    graph = replace(graph, labels=y)
+    known = evidence(P, y, nodes, nodes)
+    assert make_promise(graph, known, np.eye(3)).is_unfair
+    assert not make_promise(graph.with_kinds(kinds), known, np.eye(3)).is_unfair
+
+
+def test_empty_and_full_sets_are_told_of_the_nodes_that_are_counted():
+    contains = np.array([[False, False], [True, True], [False, False]])
+    sets = PredictionSets(contains, ("a", "b"), pd.Index(["u", "v", "w"]), promise(0.9))
+    text = " ".join(sets.sentences(np.array([True, True, False])))
+    assert "1 node without a label has an empty set: no class looks right. 'u'." in text
+    assert "1 node without a label has all classes in their set" in text
+    assert "2 nodes have an empty set" in " ".join(sets.sentences(np.zeros(3, dtype=bool)))
+
+
 @pytest.fixture(scope="module")
 def fitted() -> CPGNNClassifier:
     graph = planted(0, n=400, signal=1.0)
     split = stratified_split(graph.labels, validation=0.5, test=0.3)
     model = CPGNNClassifier("mlp", 1, pretrain_epochs=20, epochs=20)
     return model.fit(graph, split=split)
+
+
+def test_classes_with_a_bar_in_their_name_can_be_told_apart():
+    contains = np.array([[True, True, False], [False, False, True], [False, False, False]])
+    names, ids = ("card", "cash|cheque", '"wire"'), pd.Index(["a", "b", "c"])
+    sets = PredictionSets(contains, names, ids, promise(0.9))
+    assert sets.texts().tolist() == ['card|"cash|cheque"', json.dumps('"wire"'), ""]
 
 
 def test_a_fitted_model_gives_sets(fitted):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from cpgnn.evaluation.intervals import edge_frequency_interval
 from cpgnn.evaluation.relation_frequencies import relation_frequencies, relation_table
 from cpgnn.graph import Graph
 from cpgnn.homophily import relation_matrices
@@ -23,6 +25,30 @@ def test_with_all_labels_it_is_what_can_be_counted():
     assert set(found) == {"pays (out)", "pays (in)", "likes"}
     for name, frequency in found.items():
         np.testing.assert_allclose(frequency.share, counted[name], atol=1e-9)
+
+
+@pytest.mark.parametrize("cards", [0, 400])
+def test_nodes_of_other_kinds_count_for_no_class(cards):
+    """However many cards there are, they make no class more frequent among the unlabelled."""
+    graph = generate_typed_graph([100] * 3, TYPES)
+    split = stratified_split(graph.labels, validation=0.3, test=0.5)
+    u, v = graph.adjacency.nonzero()
+    m = np.arange(cards)
+    y = np.append(graph.labels, np.full(cards, -1))
+    whole = Graph.from_edges(
+        np.append(u[u < v], m % 300),
+        np.append(v[u < v], m + 300),
+        num_nodes=300 + cards,
+        labels=y,
+        relation=np.repeat(["pays", "uses"], [(u < v).sum(), cards]),
+    ).with_kinds(["account"] * 300 + ["card"] * cards)
+    B = np.vstack([np.eye(3)[graph.labels], np.full((cards, 3), 1 / 3)])
+    found = relation_frequencies(whole, split.train, split.val, B)
+    alone = edge_frequency_interval(
+        graph.adjacency, graph.labels, split.train, split.val, np.eye(3)[graph.labels]
+    )
+    np.testing.assert_allclose(found["pays"].share, alone.share)
+    np.testing.assert_allclose(found["pays"].low, alone.low)
 
 
 def test_intervals_cover_the_truth():

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 from cpgnn import CPGNNClassifier, Graph, explain, explain_features
+from cpgnn.engine.mixed import Mixed
 from cpgnn.explanation.features import Typical, features_of
 from cpgnn.explanation.pieces import blend_pieces
 from cpgnn.explanation.terms import terms
@@ -191,3 +192,28 @@ def test_where_a_prior_is_too_sure_the_limit_is_the_stated_error(fitted):
     gap = np.abs(total - parts["mlp"][0]).max()
     assert gap > 1
     assert made.error[0] == pytest.approx(gap)
+
+
+def test_columns_of_other_kinds_are_told_as_they_are_read():
+    """An account has the risk of its device, not the median that fills its own gap."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    device = 60 + 2 * rng.integers(0, 5, 60) + y
+    risk = np.r_[np.full(60, 5.0), 10.0 * np.arange(10)]
+    gaps = np.c_[np.r_[np.zeros(60), np.ones(10)], np.r_[np.ones(60), np.zeros(10)]].astype(bool)
+    graph = Graph.from_edges(
+        np.arange(60),
+        device,
+        num_nodes=70,
+        features=np.c_[np.r_[rng.normal(size=60), np.zeros(10)], risk],
+        feature_names=["age", "risk"],
+        labels=np.r_[y, np.full(10, -1)],
+    ).with_kinds(["account"] * 60 + ["device"] * 10)
+    model = CPGNNClassifier(budget="fast").fit(replace(graph, mixed=Mixed.of(gaps)))
+    seen = 0
+    for v in range(60):
+        for one in explain_features(model, [v], top=10).merged(0):
+            if one.column == "risk" and one.source in ("own", "neighbourhood"):
+                seen += 1  # who shares a device with it has the same
+                assert one.value == pytest.approx(risk[device[v]])
+    assert seen

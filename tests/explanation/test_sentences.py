@@ -10,7 +10,8 @@ import torch
 
 from cpgnn import CPGNN, CPGNNClassifier, Graph, explain
 from cpgnn.engine.formatting import whole_percent as percent
-from cpgnn.explanation.sentences import sentences
+from cpgnn.errors import InputError
+from cpgnn.explanation.sentences import PARTS, sentences
 from toys import planted
 
 
@@ -55,6 +56,28 @@ def test_neighbours_of_one_kind():
     assert "Its 14 neighbours look like *buyer*" in text
     assert "65 % of the edges of *buyer* nodes lead to *seller* (39 % of all edges do)" in text
     assert "Together they speak for *seller* rather than *buyer*" in text
+
+
+def test_neighbours_of_a_kind_without_classes_look_like_none():
+    """A card is not like a buyer because the first class is the first."""
+    y = [1, 0, 0, 0, 0]
+    graph = market([(0, i) for i in range(1, 5)], y)
+    H = np.array([[-0.4, 0.4], [0.4, -0.4]])
+    whole = explain(CPGNN(Known(np.array(y), 2), 1, H_bar=H), graph, ["n0"])
+    graph = graph.with_labels([1, 0, 0, -1, -1], graph.class_names)
+    kinds = graph.with_kinds(["account"] * 3 + ["card"] * 2)
+    model = CPGNN(Known(np.array(y), 2), 1, H_bar=H)
+    made = explain(model, kinds, ["n0"])
+    assert made.looks_like.tolist() == [0, 0, -1, -1]
+    np.testing.assert_allclose(made.total, whole.total)
+    assert "2 of its 4 neighbours have no class of their own. Together they" in made.words(0)
+    assert made.to_frame()["looks_like"].tolist()[2:] == [*["buyer"] * 4, *[None] * 4]
+    assert [n["looks_like"] for n in made.to_dict()["nodes"][0]["neighbours"]][1:3] == [
+        "buyer", None,
+    ]  # fmt: skip
+    assert explain(model, kinds).node_ids.tolist() == ["n0", "n1", "n2"]
+    with pytest.raises(InputError, match=r"'n3' must be of the kind .* 'account'\. Got card"):
+        explain(model, kinds, ["n0", "n3"])
 
 
 def test_shares_of_a_weighted_graph_are_shares_of_the_weight():
@@ -193,3 +216,8 @@ def test_a_share_of_edges_is_given_only_where_it_is_the_reason():
         words = " ".join(sentences(of, 0))
         assert ("of all edges do" in words) == told
         assert f"speak {'for' if for_it else 'against'}" in words
+
+
+def test_every_prior_of_a_blend_can_stand_after_what():
+    """ "That is what … say": a name that begins with "what" would stand there twice."""
+    assert not [words for words in PARTS.values() if words.startswith("what")]

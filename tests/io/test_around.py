@@ -38,7 +38,7 @@ HEADER = "Lfd. Nr.;Sollkonto;Habenkonto;Betrag\n"
 def test_lines_above_the_header_are_left_out(put, above, first):
     loaded = read_graph(put("e.csv", above + HEADER + rows()), put("l.csv", LABELS))
     assert (loaded.graph.num_nodes, loaded.graph.num_edges) == (12, 12)
-    assert f"above the header not read ('{first}" in text(loaded)
+    assert f"above the header ('{first}" in text(loaded)
 
 
 def test_lines_above_the_header_count_in_the_lines_of_messages(put):
@@ -58,12 +58,15 @@ def test_a_first_row_with_a_gap_is_no_title(put):
 @pytest.mark.parametrize(
     ("below", "said"),
     [
-        ("Summe;;;62,40\n", "the last row sums up the others ('Summe 62,40')"),
-        (";Summe:;;62,40\n;;;\n", "the last row sums up the others"),
-        ("Total;;;62,40\nAverage;;;5,20\n", "the last 2 rows sum up the others"),
-        ("Count: 12;;;\n", "the last row sums up the others ('Count: 12')"),
-        ("(12 rows affected)\n", "the last line ('(12 rows affected)') not read"),
-        ("Summe: 62,40\n", "the last line ('Summe: 62,40') not read"),
+        ("Summe;;;62,40\n", "skipped the last row ('Summe 62,40'), which sums up the others"),
+        (";Summe:;;62,40\n;;;\n", "which sums up the others"),
+        ("Total;;;62,40\nAverage;;;5,20\n", "which sum up the others"),
+        ("Count: 12;;;\n", "skipped the last row ('Count: 12'), which sums up the others"),
+        (
+            "(12 rows affected)\n",
+            "skipped the last line ('(12 rows affected)'), which is not in the table",
+        ),
+        ("Summe: 62,40\n", "skipped the last line ('Summe: 62,40'), which is not in the table"),
     ],
 )
 def test_totals_below_the_edges_are_left_out(put, below, said):
@@ -93,7 +96,7 @@ def test_totals_below_nodes_are_left_out_unless_they_are_nodes(put):
     )
     assert (loaded.graph.num_nodes, loaded.graph.class_names) == (12, ("x", "y"))
     np.testing.assert_array_equal(np.ravel(loaded.graph.features), range(12))
-    assert "the last 2 rows sum up the others ('Sum')" in text(loaded)
+    assert "skipped the last 2 rows ('Sum'), which sum up the others" in text(loaded)
     company = put("g.csv", "source,target\nn0,Total\n" + "".join(f"{a},{b}\n" for a, b in RING))
     loaded = read_graph(company, put("l.csv", LABELS + "Total,x\n"))
     assert (loaded.graph.num_nodes, (loaded.graph.labels >= 0).sum()) == (13, 13)
@@ -139,7 +142,7 @@ def test_titles_and_totals_in_a_workbook(put):
         writer.sheets["Sheet1"]["A1"] = "Payments of March"
     loaded = read_graph(put("e.xlsx", book.getvalue()), put("l.csv", LABELS))
     assert (loaded.graph.num_nodes, loaded.graph.num_edges) == (12, 12)
-    assert "1 line above the header not read ('Payments of March')" in text(loaded)
+    assert "skipped 1 line above the header ('Payments of March')" in text(loaded)
 
 
 # -- ids ----------------------------------------------------------------------------------------
@@ -186,7 +189,7 @@ def test_the_label_is_no_feature(put):
     one = put("nodes.csv", nodes)
     loaded = read_graph(edges, one, one)
     assert loaded.graph.feature_names == ("x", "z")
-    assert "column 'fraud' is in the labels: no feature" in text(loaded)
+    assert "column 'fraud' is also in the labels, so it is not used" in text(loaded)
     assert "'x', 'z' not used" not in text(loaded)
     other = put("labels.csv", "id,fraud\nn0,0\nn1,1\n")
     assert read_graph(edges, other, one).graph.feature_names == ("x", "z")
@@ -207,7 +210,7 @@ def test_debits_weigh_what_they_amount_to(put):
     )
     loaded = read_graph(put("e.csv", "source,target,betrag\n" + rows), weight="betrag")
     assert sorted(set(loaded.graph.adjacency.data.tolist())) == [i + 1.5 for i in range(12)]
-    assert "no weight is above 0: they are read without the minus" in text(loaded)
+    assert "no weight is above 0, so minus signs are ignored" in text(loaded)
     mixed = rows.replace("-3.50", "3.50")
     with pytest.raises(InputError, match=r"at least 0\. Got -1\.5"):
         read_graph(put("e.csv", "source,target,betrag\n" + mixed), weight="betrag")

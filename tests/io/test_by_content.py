@@ -36,8 +36,9 @@ WANTED = {tuple(sorted(row)) for row in ROWS}
 def test_two_columns_that_share_their_values_are_the_ends(put):
     loaded = read_graph(put("e.csv", PAYMENTS))
     assert edges(loaded) == WANTED
-    assert "'Odesílatel' and 'Příjemce' share their ids: taken for source and target" in told(
-        loaded
+    assert (
+        "'Odesílatel' and 'Příjemce' share their ids, so they are taken as source and target"
+        in told(loaded)
     )
     assert loaded.guessed == {"source": "Odesílatel", "target": "Příjemce"}
     weighted = read_graph(put("e.csv", PAYMENTS), weight="Částka")

@@ -28,12 +28,31 @@ def test_an_export_of_six_columns(put, encoding):
     assert names(loaded) == ["a", "b", "c"]
     assert not loaded.graph.is_weighted
     assert "columns 'no', 'date', 'amount', 'text' not used" in text(loaded)
-    assert "2 blank rows at the end skipped" in text(loaded)
+    assert "skipped 2 blank rows at the end" in text(loaded)
     assert "to weigh the edges by 'amount', use weight='amount'" in text(loaded)
     assert ("read as UTF-16" in text(loaded)) is encoding.startswith("utf-16")
     weighted = read_graph(path, weight="amount")
     assert weighted.graph.adjacency.toarray()[0, 1] == 1234.5
     assert "'no', 'date', 'text' not used" in text(weighted)
+
+
+@pytest.mark.parametrize(
+    ("header", "named"),
+    [
+        ("account,device,amount", {"weight": "amount"}),
+        ("source,device,amount", {"weight": "amount"}),
+        ("account,target,amount", {"weight": "amount"}),
+        ("account,device,amount", {"weight": "amount", "source": "account"}),
+        ("account,device,amount", {"weight": "amount", "target": "device"}),
+        ("account,device,amount,type", {"weight": "amount"}),
+    ],
+)
+def test_what_is_left_beside_a_named_weight_are_the_ends(put, header, named):
+    last = ",x" if "type" in header else ""
+    path = put("e.csv", f"{header}\na,x,2{last}\nb,x,3{last}\n")
+    graph = read_graph(path, **named).graph
+    assert graph.node_ids.tolist() == ["a", "b", "x"]
+    assert graph.adjacency.toarray()[:, 2].tolist() == [2, 3, 0]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cpgnn.check.columns import missing_features
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import InputError
 from cpgnn.io import read_graph
@@ -48,6 +49,9 @@ def test_a_kind_without_features(write):
     graph = read_graph(edges, labels, write("features.csv", "id,age\na,30\nb,40\n")).graph
     assert graph.kinds.described == (True, False)
     assert any("no node of kind 'device' has features" in n for n in graph.notices)
+    loaded = read_graph(edges, labels, write("partly.csv", "id,age\na,30\nb,\n"))
+    (found,) = missing_features(loaded)
+    assert found.detail.startswith("1 cell is empty, in the column 'age' (1). ")
     scaled = FeatureScaler.fit(graph)(graph)
     rows = dict(zip(graph.node_ids, scaled.features[:, 0].tolist(), strict=True))
     assert rows == {"a": -1, "b": 1, "x": 0, "y": 0}
@@ -148,6 +152,16 @@ def test_files_that_share_no_node_describe_different_kinds(write):
     }  # fmt: skip
     with pytest.raises(InputError, match="Every node must have features"):
         read_graph(edges, labels, [accounts, devices], kind_column="")
+
+
+def test_each_of_several_feature_files_names_its_kind(write):
+    edges = write("edges.csv", EDGES)
+    labels = write("labels.csv", "id,label\na,good\nb,bad\n")
+    accounts = write("first.csv", "id,kind,age\na,account,30\nb,account,4\n")
+    devices = write("second.csv", "id,kind,year\nx,device,2001\ny,device,2003\n")
+    graph = read_graph(edges, labels, [accounts, devices]).graph
+    assert kinds(graph) == {"a": "account", "b": "account", "x": "device", "y": "device"}
+    assert graph.feature_names == ("age", "year")
 
 
 def test_labels_on_nodes_of_two_feature_files(write):

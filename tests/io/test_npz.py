@@ -155,6 +155,7 @@ CHANGES = {
     "column below 0": ("features_indices", np.array([0, -1, 0]), "well-formed CSR"),
     "pointer falls": ("features_indptr", np.array([0, 2, 1, 3]), "well-formed CSR"),
     "pointer past end": ("features_indptr", np.array([0, 1, 2, 4]), "well-formed CSR"),
+    "pointer below 0": ("features_indptr", np.array([0, 1, 2, -1]), "well-formed CSR"),
     "pointer short": ("features_indptr", np.array([0, 3]), "well-formed CSR"),
     "data short": ("features_data", np.ones(2), "well-formed CSR"),
     "data NaN": ("features_data", np.array([1, np.nan, 1]), "must be finite"),

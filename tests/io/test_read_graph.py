@@ -189,6 +189,59 @@ def test_graphml_with_other_labels_and_features(put):
     assert read_graph(path, unlabelled="x").graph.class_names == ("y & z",)
 
 
+TYPED = """<graphml>
+  <key id="w" for="edge" attr.name="amount" attr.type="double"/>
+  <key id="t" for="edge" attr.name="type" attr.type="string"/>
+  <key id="a" for="node" attr.name="age" attr.type="double"/>
+  <graph edgedefault="directed">
+    <node id="a"><data key="a">1</data></node>
+    <node id="b"><data key="a">2</data></node>
+    <node id="c"><data key="a">4</data></node>
+    <edge source="a" target="b"><data key="w">2</data><data key="t">pays</data></edge>
+    <edge source="b" target="a"><data key="w">5</data><data key="t">pays</data></edge>
+    <edge source="b" target="c"><data key="w">1</data><data key="t">uses</data></edge>
+  </graph>
+</graphml>"""
+
+
+def test_graphml_says_what_a_table_of_its_edges_says(put):
+    """Types, weights and directions are asked for in the same way."""
+    path = put("g.graphml", TYPED)
+    table = put("e.csv", "source,target,amount,type\na,b,2,pays\nb,a,5,pays\nb,c,1,uses\n")
+    for options in (
+        {"directed": True, "weight": "amount"},
+        {"directed": ["pays"]},
+        {"directed": True, "relation_column": ""},
+        {"relation_column": "type"},
+    ):
+        one, two = (read_graph(file, **options).graph for file in (path, table))
+        assert [r.name for r in one.relations] == [r.name for r in two.relations]
+        for ours, theirs in zip(one.relations, two.relations, strict=True):
+            np.testing.assert_array_equal(ours.matrix.toarray(), theirs.matrix.toarray())
+    text = "\n".join(read_graph(path).graph.notices)
+    assert "column 'type' is used as the type of an edge ('pays', 'uses')" in text
+    with pytest.raises(InputError, match=r"have an attribute 'euros'\. Got 'amount', 'type'"):
+        read_graph(path, weight="euros")
+    with pytest.raises(InputError, match=r"give every edge a type\. Got 1 empty cell in 3 rows"):
+        read_graph(put("h.graphml", TYPED.replace('<data key="t">uses</data>', "")))
+
+
+def test_features_in_another_file_are_read_instead_of_those_of_a_graph_file(put, tmp_path):
+    """Also where the columns are those of an earlier fit, which the graph file does not have."""
+    path, features = put("g.graphml", TYPED), put("f.csv", "id,size\na,1\nb,2\nc,3\n")
+    like = read_graph(path, features=features).columns
+    write_graph(tmp_path / "g.npz", read_graph(path).graph)
+    for graph in (path, tmp_path / "g.npz"):
+        again = read_graph(graph, features=features, like=like).graph
+        assert again.feature_names == ("size",)
+
+
+def test_our_npz_may_have_a_direction(tmp_path):
+    path = graph_file(tmp_path)
+    assert [r.name for r in read_graph(path).graph.relations] == ["edges"]
+    assert [r.name for r in read_graph(path, directed=True).graph.relations] == ["out", "in"]
+
+
 def graph_file(tmp_path, ids=None):
     graph = Graph.from_edges(
         [0, 1], [1, 2], features=np.eye(3), labels=[0, 1, -1], class_names=[5, 6], node_ids=ids

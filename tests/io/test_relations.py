@@ -85,7 +85,11 @@ def test_many_values_are_no_types(tmp_path):
 def test_amounts_are_noticed(tmp_path):
     rows = "".join(f"a{i},b{i},{10.0**i}\n" for i in range(6))
     loaded = read_graph(write(tmp_path, "source,target,weight\n" + rows))
-    assert any("span a factor of" in n for n in loaded.graph.notices)
+    (said,) = (n for n in loaded.graph.notices if "span a factor of" in n)
+    assert said.endswith("The default model also tries logarithms and no weights.")
+    later = read_graph(tmp_path / "edges.csv", optional=["source"])  # nothing is tried there
+    (said,) = (n for n in later.graph.notices if "span a factor of" in n)
+    assert said.endswith("drown out the others.")
 
 
 @pytest.mark.parametrize(
@@ -110,3 +114,10 @@ def test_types_of_many_rows_keep_their_rows(tmp_path):
         kind, way = name.split(" ")
         expected = {(u, v, 1.0) for u, v, t in rows if t == kind and u != v}
         assert found == {(v, u, w) for u, v, w in expected} if way == "(in)" else expected
+
+
+def test_rows_of_a_file_with_types_keep_them(tmp_path):
+    path = write(tmp_path, "source,target,type\na,b,pays\na,b,uses\nb,c,pays\n")
+    rows = read_graph(path, keep_rows=True).rows
+    assert rows[:2].T.tolist() == [[0, 1], [0, 1], [1, 2]]
+    assert rows[2, 0] == rows[2, 2] != rows[2, 1]

@@ -31,3 +31,15 @@ def test_missing_values_leave_the_mean_of_the_others(path):
     near = col.hops(path, Z, steps=1)[1].ravel()
     assert near[1] == 2  # of 1, 3 and a missing one
     assert np.isnan(near[[0, 5]]).all()
+
+
+def test_large_blocks_get_the_same_products(monkeypatch):
+    rng = np.random.default_rng(0)
+    M = sp.csr_array(sp.random_array((60, 60), density=0.1, rng=rng), dtype=np.float32)
+    Z = rng.standard_normal((60, 12)).astype(np.float32)
+    expected = col.times(M, Z)
+    monkeypatch.setattr(col, "LARGE", 0)
+    made = col.times(M, Z)
+    assert not np.shares_memory(made, Z)
+    assert made == pytest.approx(M.toarray() @ Z, abs=1e-5)
+    assert made == pytest.approx(expected, abs=1e-6)

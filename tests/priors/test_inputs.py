@@ -44,6 +44,18 @@ def graph(tmp_path_factory) -> Graph:
     return read_graph(folder / "edges.csv", **files).graph
 
 
+def test_large_blocks_are_let_go_after_the_fit(graph, monkeypatch):
+    everyone = np.arange(N)
+    x = Inputs(graph, Basis.of(graph), everyone, N, graph.labels)
+    columns = x.columns
+    x.fitted()
+    assert x.columns is columns
+    monkeypatch.setattr(inputs, "MOST_AFTER", columns.size - 1)
+    x.fitted()
+    assert x.columns is not columns
+    assert np.array_equal(x.columns, columns, equal_nan=True)
+
+
 def test_only_small_blocks_of_columns_are_kept(graph, monkeypatch):
     everyone = np.arange(N)
     x = Inputs(graph, Basis.of(graph), everyone, N, np.full(N, -1))

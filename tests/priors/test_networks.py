@@ -44,6 +44,47 @@ def test_copies_do_not_touch_each_other(case):
         assert torch.allclose(nets.W_2.grad[f], alone.W_2.grad[0], atol=1e-6)
 
 
+@pytest.fixture
+def small_steps(monkeypatch):
+    """No step may take all rows: batches of 16."""
+    monkeypatch.setattr(networks, "MAX_STEP", 1)
+    monkeypatch.setattr(networks, "BATCH", 1)
+    monkeypatch.setattr(networks, "LEAST_ROWS", 16)
+
+
+def test_what_batches_teach_adds_up_to_what_all_rows_teach(case, small_steps):
+    X, worlds = case
+    judge, nets = Judge(worlds), Copies(5, 3, worlds.num_worlds, HOW)
+    parts = networks.batches(X, worlds, HOW)
+    assert [len(part) for part in parts] == [16, 16, 16, 12]
+    assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(60))
+    rows = [worlds.train[part.numpy()] for part in parts]
+    sums = [judge.training_loss(nets(operator(X, r)), p) for r, p in zip(rows, parts, strict=True)]
+    whole = judge.training_loss(nets(operator(X, worlds.train)))
+    assert torch.allclose(torch.stack(sums).sum(), whole, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_batches_learn_what_all_rows_do(case, small_steps, kind):
+    X, worlds = case
+    network, logs = fit_networks(kind(X), worlds, replace(HOW, epochs=200))
+    dense = np.maximum(X @ network.W + network.b, 0) @ network.W_2 + network.b_2
+    assert np.allclose(log_softmax(dense, axis=1), logs[-1], atol=1e-5)
+    assert (worlds.honest(logs).argmax(axis=1) == worlds.labels[worlds.judged]).mean() > 0.8
+
+
+def test_in_batches_a_world_does_not_see_the_labels_of_its_fold(case, small_steps, monkeypatch):
+    monkeypatch.setattr(networks, "PASSES", 2)  # which end at the first look at the honest loss
+    X, worlds = case
+    other = replace(worlds, labels=worlds.labels.copy())
+    held = worlds.train[worlds.fold == 1]
+    other.labels[held] = (other.labels[held] + 1) % 3
+    how = Descent(hidden=8, epochs=8)
+    found, again = fit_networks(X, worlds, how)[1], fit_networks(X, other, how)[1]
+    assert np.array_equal(found[1], again[1])
+    assert not np.allclose(found[0], again[0])
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_the_kept_network_says_what_the_last_world_said(case, kind):
     X, worlds = case

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from cpgnn.engine.mixed import Mixed
 from cpgnn.graph import Graph
 from cpgnn.relations.derived import (
+    counted,
     heard_relations,
+    joining,
+    near,
     relation_sets,
     shared,
     with_columns_of_others,
@@ -37,6 +40,23 @@ def bipartite(seed: int, directed: bool, weighted: bool) -> tuple[Graph, np.ndar
         directed=directed,
     )
     return graph.with_kinds(["account"] * 5 + ["device"] * 3), M
+
+
+def test_who_is_joined_to_whom():
+    """Edges between accounts as they weigh; where there are none, who shares a device."""
+    kinds = ["account"] * 3 + ["device"]
+    ends = {"num_nodes": 4, "labels": [0, 1, -1, -1]}
+    paid = Graph.from_edges([0, 0, 1, 2], [1, 3, 3, 3], weights=[5.0, 1, 1, 1], **ends)
+    assert joining(paid) is paid.adjacency
+    assert joining(paid.with_kinds(kinds)).todok().items() == {(0, 1): 5.0, (1, 0): 5.0}.items()
+    used = Graph.from_edges([0, 1], [3, 3], **ends).with_kinds(kinds)
+    np.testing.assert_array_equal(joining(used).toarray(), near(used).toarray())
+    assert joining(used)[0, 1] == 1
+    assert counted(paid.with_kinds(kinds)) == "edge weight"
+    assert counted(used) == "shared-node links"
+    weighed = Graph.from_edges([0, 1], [3, 3], weights=[5.0, 2], **ends)
+    assert counted(weighed) == "edge weight"
+    assert counted(weighed.with_kinds(kinds)) == "shared-node links"
 
 
 @given(st.integers(0, 1000), st.booleans(), st.booleans())
@@ -91,5 +111,9 @@ def test_columns_of_other_kinds_are_read_through_the_edges():
     assert made.mixed.gaps.toarray()[:3].tolist() == [[0, 0, 0], [0, 1, 0], [0, 1, 1]]
     np.testing.assert_array_equal(made.features[3:], X[3:])
     assert with_columns_of_others(made) is made
+    cards = Graph.from_edges([0, 0], [3, 4], features=X * [[1], [1], [1], [1], [0]])
+    cards = cards.with_labels([0, 1, -1, -1, -1]).with_kinds(list("aaadc"), described=["a", "d"])
+    cards = replace(cards, mixed=Mixed.of(gaps * [[1], [1], [1], [1], [0]]))
+    assert with_columns_of_others(cards).features[0].tolist() == [30, 2001, 5], "cards are no zeros"
     plain = Graph.from_edges([0], [1], features=X[:2])
     assert with_columns_of_others(plain) is plain

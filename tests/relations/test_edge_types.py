@@ -14,6 +14,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpgnn.cli.printing import in_words
+from cpgnn.engine.inputs import to_graph
 from cpgnn.errors import GraphNotice, InputError
 from cpgnn.graph import Graph
 from cpgnn.io.graph_npz import read_graph_npz, write_graph
@@ -145,11 +147,25 @@ def test_there_and_back(tmp_path, weighted):
     write_graph(tmp_path / "graph.npz", graph)
     back = read_graph_npz(tmp_path / "graph.npz")
     assert matrices(back) == matrices(graph)
+    again = Graph.from_networkx(graph.to_networkx())
+    assert matrices(again) == matrices(graph)
     if not weighted:
         assert same(back, graph)
-        assert same(Graph.from_pyg(graph.to_pyg(), directed=["pays"]), graph)
+        assert same(Graph.from_pyg(graph.to_pyg()), graph)
+        assert not any(t.directed for t in Graph.from_pyg(graph.to_pyg(), directed=False).types)
         networkx = Graph.from_networkx(graph.to_networkx(), directed=["pays"])
         assert matrices(networkx) == matrices(graph)
+
+
+def test_weights_of_edges_both_ways_are_not_added_up_in_networkx():
+    mutual = nx.DiGraph()
+    mutual.add_weighted_edges_from([(0, 1, 2.0), (1, 0, 2.0)])
+    graph = Graph.from_networkx(mutual)
+    assert graph.adjacency.toarray().tolist() == [[0, 2], [2, 0]]
+    assert not graph.edge_types
+    ends = {"weights": [2.0, 3, 4], "relation": ["pays", "pays", "uses"], "directed": ["pays"]}
+    graph = Graph.from_edges([0, 1, 0], [1, 2, 2], num_nodes=3, **ends)
+    assert same(Graph.from_networkx(graph.to_networkx()), graph)
 
 
 def test_one_directed_type_there_and_back(tmp_path):
@@ -157,9 +173,28 @@ def test_one_directed_type_there_and_back(tmp_path):
     assert list(matrices(graph)) == ["out", "in"]
     write_graph(tmp_path / "graph.npz", graph)
     assert same(read_graph_npz(tmp_path / "graph.npz"), graph)
-    assert same(Graph.from_pyg(graph.to_pyg(), directed=True), graph)
+    assert same(Graph.from_pyg(graph.to_pyg()), graph)
     assert isinstance(graph.to_networkx(), nx.DiGraph)
     assert same(Graph.from_networkx(graph.to_networkx()), graph)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_features_and_kinds_go_to_networkx_and_back(sparse):
+    X = np.array([[1, 0], [0, 2], [0, 0]], dtype=np.float32)
+    graph = example(features=sp.csr_array(X) if sparse else X, labels=[0, 1, -1])
+    graph = graph.with_kinds(["account", "account", "device"], ["account"])
+    there = graph.to_networkx()
+    assert "x" not in there.nodes[2]
+    back = Graph.from_networkx(there, features="x", directed=["pays"])
+    np.testing.assert_array_equal(back.features, X)
+    assert back.kinds.names == ("account", "device")
+    assert back.kinds.described == (True, False)
+    assert to_graph(there).kinds.described == (True, False)
+    del there.nodes[0]["x"]
+    with pytest.raises(InputError, match="'x', one vector each"):
+        Graph.from_networkx(there, features="x")
+    with pytest.raises(InputError, match="'y', one vector each"):
+        Graph.from_networkx(there, features="y")
 
 
 def test_networkx_keys_and_attributes_are_types():
@@ -196,8 +231,14 @@ def test_later_edges_join_their_types(tmp_path):
         "shares": shares.tolist(),
     }
     unknown = Graph.from_edges([0], [1], relation=["calls"], node_ids=["c", "d"])
-    with pytest.raises(InputError, match=r"be one of the fit's: pays, shares\. Got 'calls'"):
+    with pytest.raises(
+        InputError,
+        match=r"be one of the fit's: pays, shares\. Got 'calls'\. Leave out its rows, or fit",
+    ):
         extended(graph, unknown)
+    kinds = graph.with_kinds(["account"] * graph.num_nodes)
+    with pytest.raises(InputError, match="Got 'calls'"):  # before a kind is asked for
+        extended(kinds, unknown)
     with pytest.raises(InputError, match=r"Got 'edges'\. Name the column"):
         extended(graph, Graph.from_edges([0], [1], node_ids=["c", "d"]))
 
@@ -240,3 +281,29 @@ def test_unequal_matrices():
 def test_relations_read_in_order():
     names = list(matrices(example()))
     assert all(one < two or one.endswith("(out)") for one, two in pairwise(names))
+
+
+def test_kinds_and_keys_that_only_some_have_are_told_not_dropped():
+    G = nx.MultiDiGraph()
+    G.add_node(0, kind="account")
+    G.add_edge(0, 1, key="pays")
+    G.add_edge(1, 2)
+    with pytest.warns(GraphNotice):
+        graph = Graph.from_networkx(G, label=None)
+    assert [relation.name for relation in graph.relations] == ["out", "in"]
+    assert graph.kinds is None
+    assert graph.notices == (
+        "Kinds of nodes are not used: 2 nodes have no attribute 'kind', '1' first.",
+        "Keys of edges are not used as types: 1 edge has none that is text, '0' first.",
+    )
+
+
+def test_a_notice_about_a_type_names_options_as_each_surface_does():
+    with pytest.warns(GraphNotice):
+        graph = Graph.from_edges(
+            [0, 1, 0], [1, 0, 1], weights=[1.0, 2.0, 1.0], relation=["owes", "owes", "likes"]
+        )
+    [said] = [notice for notice in graph.notices if "both ways" in notice]
+    assert said.startswith("owes: 1 pair has edges both ways")
+    assert said.endswith("use directed=True.")
+    assert in_words(said).endswith("use --directed.")

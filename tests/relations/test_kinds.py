@@ -98,12 +98,26 @@ def test_hetero_data_there_and_back():
     np.testing.assert_array_equal(graph.relations[0].matrix.toarray(), by)
     assert graph.kinds.counts() == {"author": 2, "paper": 3}
     assert graph.kinds.described == (False, True)
-    again = Graph.from_pyg(graph.to_pyg(), directed=["cites"])
+    again = Graph.from_pyg(graph.to_pyg())
     papers = again.positions([("paper", i) for i in range(3)])
     np.testing.assert_array_equal(again.features[papers], np.eye(3))
     old = graph.positions(list(again.node_ids))
     for one, two in zip(graph.relations, again.relations, strict=True):
         np.testing.assert_array_equal(one.matrix.toarray()[old][:, old], two.matrix.toarray())
+
+
+def test_a_directed_type_that_is_mutual_within_one_kind_keeps_both_directions():
+    data = HeteroData()
+    data["account"].y = torch.tensor([0, 1])
+    data["account"].num_nodes, data["card"].num_nodes = 2, 1
+    data["account", "pays", "account"].edge_index = torch.tensor([[0, 1], [1, 0]])
+    data["account", "pays", "card"].edge_index = torch.tensor([[0], [0]])
+    data.directed = ["pays"]
+    within, across = Graph.from_pyg(data).types
+    assert not within.directed
+    assert within.matrix[[0, 1], [1, 0]].tolist() == [1, 1]
+    assert across.directed
+    assert not any(t.directed for t in Graph.from_pyg(data, directed=False).types)
 
 
 def test_each_kind_gets_its_own_columns_back():

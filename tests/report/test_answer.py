@@ -41,7 +41,7 @@ def test_accuracy_stands_first_beside_what_it_must_beat():
     assert made.score == test.accuracy
     assert made.score_is == "of 200 held-out nodes get the right class"
     caption, rows = made.tables[0]
-    assert caption == "Right classes of 200 held-out nodes"
+    assert caption == "Accuracy on 200 held-out nodes"
     assert [row.name for row in rows] == [
         "this model",
         "without the graph",
@@ -65,7 +65,7 @@ def test_a_rare_class_stands_first_by_its_ranking():
     captions = [caption for caption, _ in made.tables]
     assert captions[0].startswith("Average precision for “fraud”")
     assert "Recall at a threshold of 0.25" in captions
-    assert made.more_tables[-1][0].startswith("Right classes")
+    assert made.more_tables[-1][0].startswith("Accuracy on")
     first = dict(made.tables)[captions[0]]
     assert [row.name for row in first] == ["this model", "without the graph", "a random order"]
     assert first[-1].scored.value == 0.04

@@ -62,7 +62,7 @@ def test_a_term_keeps_both_ends_of_an_id_and_its_relation():
     far = Term("urn:customer:" + "0" * 40 + ":17 (two hops)", 1, "neighbour", relation="two hops")
     assert far.short(30).startswith("urn:customer:")
     assert far.short(30).endswith("0:17 (two hops)")
-    own = Term("own: trees on its columns and those around it", 1, "prior")
+    own = Term("own: trees on its columns and those of its neighbours", 1, "prior")
     assert own.short(30) == own.name
 
 

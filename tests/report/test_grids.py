@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpgnn.engine.formatting import shortened
+from cpgnn.engine.formatting import SHARED_NODE_LINKS, shortened
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.report.grids import Grid, confusion_grid, share_grid
 
@@ -25,6 +25,13 @@ def test_no_sentence_repeats_a_guess():
     assert known == "80 % of the edges of “shop” lead to “bank”"
     assert guess == "no edge between labelled nodes is known for “bank”."
     assert one.rows[1][0].small == "no evidence"
+
+
+def test_shares_of_shared_nodes_are_not_called_edges():
+    names, made = ("shop", "bank"), frequency(np.array([[1.0, 4.0], [4.0, 2.0]]))
+    grid = share_grid("", made, names, counted="shared-node links")
+    assert grid.text.startswith("80 % of the shared-node links of “shop” lead to “bank”; 60 % of")
+    assert grid.text.endswith(f"“shop”. {SHARED_NODE_LINKS}")
 
 
 def test_counts_that_are_means_say_so():

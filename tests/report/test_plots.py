@@ -17,6 +17,7 @@ from cpgnn.errors import InputError
 from cpgnn.evaluation.calibration import reliability
 from cpgnn.explanation.contributions import explain
 from cpgnn.explanation.terms import terms
+from cpgnn.graph import Graph
 from cpgnn.plots import (
     plot_explanation,
     plot_history,
@@ -24,7 +25,9 @@ from cpgnn.plots import (
     plot_neighbourhood,
     plot_reliability,
 )
+from cpgnn.report.neighbourhood import draw as drawn
 from cpgnn.report.neighbourhood import draw_neighbourhoods, neighbourhood
+from cpgnn.report.nodes import node_table
 from toys import planted
 
 EVIL = ["$x^$", "<script>alert(1)</script>", "a" * 500, "节点", "&amp;"]
@@ -115,6 +118,37 @@ def test_a_neighbourhood_is_the_row_of_the_adjacency(fitted):
         assert dict(zip(made.ids[1:], made.margins[1:], strict=True)).items() <= said.items()
         weakest = min((abs(m) for m in made.margins[1:]), default=0)
         assert all(abs(m) <= weakest for name, m in said.items() if name not in made.ids)
+
+
+def test_neighbours_heard_by_types_of_edges_and_cards_without_a_class():
+    """What is heard over `pays (out)` counts, and a card has no class to be coloured by."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    edges = [(u, int(rng.choice(np.flatnonzero(y != y[u])))) for u in range(40) for _ in range(3)]
+    edges = [*dict.fromkeys(edges), *((u, 40 + 2 * int(rng.integers(3)) + y[u]) for u in range(40))]
+    u, v = np.array(edges).T
+    graph = Graph.from_edges(
+        u,
+        v,
+        num_nodes=46,
+        labels=np.append(y, np.full(6, -1)),
+        relation=np.where(v < 40, "pays", "uses"),
+        directed=["pays"],
+    ).with_kinds(["account"] * 40 + ["card"] * 6)
+    model = CPGNNClassifier("trees", budget="fast").fit(graph)
+    of, P = explain(model, nodes=[0]), model.predict_proba()
+    made = neighbourhood(of, 0, graph, P, top=9)
+    for node, margin in zip(made.ids[1:], made.margins[1:], strict=True):
+        said = of.margin(of.contributions, 0)[of.neighbours == int(node)]
+        assert margin == pytest.approx(said.sum())
+    assert np.abs(made.margins).max() > 0.01
+    assert [c < 0 for c in made.called] == [int(node) >= 40 for node in made.ids]
+    [card] = [node for node in made.ids if int(node) >= 40]
+    assert f"{card} (like" not in made.text
+    assert card in made.text
+    drawn(made, axes())
+    table = node_table(model, P, np.array([0]))
+    assert (table.predicted == 2).tolist() == [int(node) >= 40 for node in table.ids]
 
 
 def test_colours_of_edges_say_for_and_against(fitted):

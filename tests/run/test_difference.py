@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,7 +56,7 @@ def test_a_run_beside_itself_says_that_nothing_changed(two):
     text = " ".join(made.sentences())
     assert "0 nodes changed class" in text
     assert "no clear difference" in text
-    assert "the same within 5 points" in text
+    assert "changed by less than 5 points" in text
 
 
 def test_runs_without_a_class_in_common_are_refused(two):
@@ -62,3 +65,26 @@ def test_runs_without_a_class_in_common_are_refused(two):
     with pytest.raises(InputError, match="have classes in common"):
         Difference.of(two[0], other)
     assert isinstance(Difference.of(other, other).changed, pd.DataFrame)
+
+
+def test_of_several_kinds_only_the_one_with_classes_is_compared(two):
+    """What the model would call a card, if it had a class, may change without being said."""
+    kinds = ["account"] * 300 + ["card"] * 100
+    graphs = []
+    for of in two:
+        y = np.where(np.arange(400) < 300, of.graph.labels, -1)
+        graphs.append(of.graph.with_labels(y, of.graph.class_names).with_kinds(kinds))
+    made = Difference.of(*map(run, graphs))
+    assert (made.shared, made.gone, made.new) == (300, 0, 0)
+    assert 0 < len(made.changed) == made.changed["id"].astype(int).lt(300).sum()
+
+
+def test_shares_of_the_weight_are_called_so(two):
+    made = Difference.of(*two)
+    assert made.counted == ("edges", "edges")
+    assert "% of the edges then, " in " ".join(made.sentences())
+    both = " ".join(replace(made, counted=("edge weight", "edge weight")).sentences())
+    assert "% of the edge weight then, " in both
+    assert "of the edges" not in both
+    mixed = " ".join(replace(made, counted=("edge weight", "edges")).sentences())
+    assert re.search(r"% of the edge weight then, \d+ % of the edges now", mixed)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpgnn import Graph, export_run, load_run, read_graph
-from cpgnn.errors import InputError
+from cpgnn.errors import GraphNotice, InputError
 from cpgnn.evaluation.thresholds import Goal
 from cpgnn.io import LoadedGraph
 from cpgnn.report.contents import gather
@@ -220,7 +220,7 @@ def test_wrong_places_are_refused(out, to, words, folder, tmp_path):
 
 def test_a_file_that_fails_midway_leaves_nothing(folder, tmp_path, monkeypatch):
     def failing(self):
-        yield '"a"', '"b"', "1.0"
+        yield '"a"', '"b"', "1.0", ""
         raise OSError("the disk is full")
 
     monkeypatch.setattr("cpgnn.run.export._Tables.edge_cells", failing)
@@ -250,6 +250,38 @@ def test_nodes_of_another_kind_are_there_without_a_class(tmp_path):
         )
         edges = {frozenset((u, v)): np.float32(w) for u, v, w in found.edges(data="weight")}
         assert edges == weights(graph)
+    again = read_graph(tmp_path / "g.graphml")
+    assert again.graph.features is None, "the size of a set is no feature"
     nodes = pd.read_parquet(export_run(run, tmp_path / "p", "parquet") / "nodes.parquet")
     assert ((nodes["class"] == "") == (kinds == "device")).all()
     assert (nodes["p_class1"].isna() == (kinds == "device")).all()
+
+
+def test_types_directions_and_kinds_are_exported(tmp_path):
+    """Payments lead from source to target; a card in use is joined to its account both ways."""
+    rng = np.random.default_rng(0)
+    pays = [(u, v) for u, v in rng.integers(0, 40, (120, 2)).tolist() if u != v]
+    uses = [(u, 40 + u % 5) for u in range(40)]
+    with pytest.warns(GraphNotice):
+        graph = Graph.from_edges(
+            *np.array([*pays, *uses]).T,
+            num_nodes=45,
+            labels=[*(np.arange(40) % 2), *[-1] * 5],
+            node_ids=[f"n{i}" for i in range(45)],
+            relation=["<pays>"] * len(pays) + ["uses"] * 40,
+            directed=["<pays>"],
+        ).with_kinds(["account"] * 40 + ["card"] * 5)
+    run = fit_run(LoadedGraph(graph, None), quick_classifier(), tmp_path / "run")
+    sent = {(f"n{u}", f"n{v}", "<pays>") for u, v in pays}
+    used = {(f"n{u}", f"n{v}", "uses") for u, v in uses}
+    for to, read in (("gexf", nx.read_gexf), ("graphml", nx.read_graphml)):
+        found = read(export_run(run, tmp_path / f"g.{to}", to))
+        assert found.is_directed()
+        assert set(found.edges(data="type")) == sent | used | {(v, u, t) for u, v, t in used}
+        assert [found.nodes[f"n{i}"]["kind"] for i in (0, 44)] == ["account", "card"]
+    folder = export_run(run, tmp_path / "p", "parquet")
+    edges = pd.read_parquet(folder / "edges.parquet")
+    once = set(edges[["source", "target", "type"]].itertuples(index=False, name=None))
+    assert once == sent | used
+    assert len(edges) == len(once)
+    assert pd.read_parquet(folder / "nodes.parquet")["kind"].tolist()[40:] == ["card"] * 5

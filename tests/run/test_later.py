@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from cpgnn.cli.printing import in_words
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
-from cpgnn.run.later import extended
+from cpgnn.run.later import alone, extended
 
 FIRST = [("a", "b"), ("b", "c"), ("c", "d")]
 LATER = [("d", "e"), ("b", "a"), ("f", "a"), ("e", "f")]
@@ -148,6 +148,11 @@ def test_the_kind_of_a_new_node_follows_from_its_edges_and_columns():
     assert dict(zip(both.node_ids, names, strict=True)) == {
         "a": "account", "b": "account", "x": "device",
         "n1": "account", "m1": "device", "n2": "account", "m2": "device",
+    }  # fmt: skip
+    by_itself = alone(fitted, later)
+    assert by_itself.node_ids.equals(later.node_ids)
+    assert dict(zip(by_itself.node_ids, by_itself.kinds.codes, strict=True)) == {
+        "a": 0, "x": 1, "n1": 0, "m1": 1, "n2": 0, "m2": 1,
     }  # fmt: skip
     strangers = Graph.from_edges([0], [1], relation=["uses"], node_ids=["p", "q"])
     with pytest.raises(InputError, match=r"have a kind: account, device\. Got none for 'p'"):

@@ -34,6 +34,9 @@ def test_only_the_kind_with_labels_is_predicted():
         table = predictions(model)
         later = predictions(model, graph.with_labels(np.full(len(kinds), -1), [0, 1]))
         some = predictions(model, nodes=np.array([0, accounts, 1]))
+        again = CPGNNClassifier("trees", budget="fast").fit(graph)
+        bare = graph.with_labels(np.full(len(kinds), -1), [0, 1])
+        np.testing.assert_array_equal(again.predict_proba(bare), again.predict_proba())
     assert table["id"].tolist() == [str(i) for i in range(accounts)]
     assert later["id"].tolist() == table["id"].tolist()
     assert some["id"].tolist() == ["0", "1"]

@@ -74,6 +74,20 @@ def test_where_flags_and_classes_differ_it_says_which_to_use(balanced, tmp_path)
     assert (table["class"] == "c1").sum() == called.sum()
 
 
+def test_nodes_of_other_kinds_are_neither_flagged_nor_called():
+    """A card has no class; that its most probable one is the first is nobody's business."""
+    graph = planted(0, n=600, c=2, h=0.3, shares=[0.04, 0.96], signal=0.5)
+    y = np.where(np.arange(600) < 450, graph.labels, -1)
+    kinds = ["account"] * 450 + ["card"] * 150
+    graph = graph.with_labels(y, graph.class_names).with_kinds(kinds)
+    classifier = CPGNNClassifier("mlp", 1, **QUICK, class_weight="balanced")
+    run = train_run(LoadedGraph(graph, None), classifier, positive="c0")
+    called = (run.prediction.probabilities[:450].argmax(axis=1) == 0).sum()
+    [sentence] = run.flagged_or_called()
+    assert "of all 450 nodes" in sentence
+    assert f"most probable class of {called:,}." in sentence
+
+
 def test_without_weights_the_reason_is_left_out():
     run = trained(0.04)
     flagged, called = columns(run)

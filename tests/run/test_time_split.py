@@ -11,7 +11,7 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.errors import InputError
 from cpgnn.io import read_graph
 from cpgnn.run.fit import train_run
-from cpgnn.run.time_split import time_split
+from cpgnn.run.time_split import time_split, told
 
 
 @pytest.fixture
@@ -35,6 +35,10 @@ def positions(graph, numbers):
 def test_edges_of_the_future_are_not_seen(files):
     loaded = read_graph(*files, split_time="when")
     split, early, moment = time_split(loaded, test=0.25, validation=0.2)
+    assert told(loaded.times, split, early, moment) == (
+        f"By 'when', the model learns from 45 labelled nodes and {early.num_edges} edges before "
+        "2024-02-18; 15 later nodes test it."
+    )
     graph = loaded.graph
     assert split.test.tolist() == positions(graph, range(45, 60))
     assert split.val.tolist() == positions(graph, range(36, 45))
@@ -48,7 +52,10 @@ def test_edges_of_the_future_are_not_seen(files):
 
 def test_times_of_labels(files):
     loaded = read_graph(*files, split_time="seen")
-    split, early, _ = time_split(loaded, test=0.5, validation=0)
+    split, early, moment = time_split(loaded, test=0.5, validation=0)
+    assert told(loaded.times, split, early, moment) == (
+        "By 'seen', the model learns from 30 labelled nodes before 30; 30 later nodes test it."
+    )
     assert split.test.tolist() == positions(loaded.graph, range(30, 60))
     assert early is loaded.graph
 
@@ -61,7 +68,9 @@ def test_a_run_learns_before_and_is_judged_after(files):
         run = train_run(loaded, model, test=0.25)
     assert run.evaluation is not None
     assert run.split.test.tolist() == positions(loaded.graph, range(45, 60))
-    assert run.classifier.graph_ is loaded.graph
+    assert run.graph.adjacency is loaded.graph.adjacency
+    (notice,) = set(run.graph.notices) - set(loaded.graph.notices)
+    assert notice.startswith("By 'when', the model learns from 45 labelled nodes")
 
 
 def change(path, before, after):

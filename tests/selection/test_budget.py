@@ -16,6 +16,10 @@ class Told:
     def __init__(self) -> None:
         self.expected, self.names = 0, []
 
+    @property
+    def begun(self) -> int:
+        return len(self.names)
+
     def expect(self, pieces: int) -> None:
         self.expected += pieces
 

@@ -6,15 +6,7 @@ import shutil
 
 import pytest
 
-CONF = {
-    "spark.ui.enabled": "false",
-    "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # short jobs: compile little,
-    "spark.sql.codegen.wholeStage": "false",  # neither here nor there
-    "spark.sql.shuffle.partitions": "4",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",  # joins as of tables that are not small
-    "spark.sql.catalogImplementation": "in-memory",
-}
+from spark_conf import CONF
 
 
 @pytest.fixture(scope="session")

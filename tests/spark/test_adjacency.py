@@ -10,8 +10,9 @@ from pyspark.sql import functions as F
 
 from cpgnn.spark import Given
 from cpgnn.spark.adjacency import Adjacency
+from cpgnn.spark.keeping import kept
 from cpgnn.spark.propagation import propagate, step
-from cpgnn.spark.tables import check_tables, kept
+from cpgnn.spark.tables import check_tables
 from cpgnn.spark.work import Work
 from spark_files import random_files
 
@@ -34,6 +35,7 @@ def test_product_with_and_without_hubs(spark, way, tmp_path, hub):
     rows = [(int(i), *map(float, v)) for i, v in zip(ids, values, strict=True)]
     V = spark.createDataFrame(rows, "id long, v0 double, v1 double, v2 double")
     found = A.times(V).toPandas().set_index("id").reindex(ids).fillna(0.0)
+    assert len(A.parts) == (way == "sent"), "the first part was sent alone"
     wanted = files.graph.adjacency.astype(np.float64) @ values
     np.testing.assert_allclose(found.to_numpy(), wanted, atol=1e-9)
     degrees = A.degrees().toPandas().set_index("id").reindex(ids).fillna(0.0)

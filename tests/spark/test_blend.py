@@ -14,22 +14,9 @@ from cpgnn.spark import Packed, explain, predict, review_list, structure
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.tables import check_tables
 from cpgnn.spark.work import Work
-from spark_blends import loud, random_world
+from spark_blends import TYPES, WORLDS, drawn, loud, random_world
 
 pytestmark = pytest.mark.slow
-
-TYPES = ("knows", "pays", "sees")
-WORLDS = {
-    "one relation": {"text": True, "weighted": True},
-    "types, many features": {
-        "types": TYPES,
-        "directed": ("pays",),
-        "weighted": True,
-        "width": 140,
-    },
-    "kinds": {"kinds": True, "types": TYPES[:2], "directed": ("pays",), "text": True},
-    "a direction, no features": {"directed": True, "weighted": True, "width": 0},
-}
 
 
 def close(spark, classifier, world, **options):
@@ -68,12 +55,23 @@ def test_later_graphs_with_known_and_new_nodes(spark, way, name):
         assert "nothing known" in set(wanted["basis"])
 
 
+@pytest.mark.parametrize("way", ["shuffled", "sent"], indirect=True)
+@pytest.mark.parametrize("seed", range(2))
+def test_random_typed_graphs(spark, way, seed):
+    """Sizes, ids, weights, types, directions, kinds and features are drawn; every second graph is
+    not that of the fit."""
+    seed = 10 * seed + (way == "sent")
+    options = drawn(seed)
+    classifier = loud(random_world(seed, **options).graph(), seed)
+    close(spark, classifier, random_world(seed, first=15 * (seed // 10 % 2), **options))
+
+
 def test_structure_on_executors_is_that_of_one_machine(spark, monkeypatch):
     world = random_world(3, 80, weighted=True)
     tables, graph = check_tables(world.given(spark)), world.graph()
     A, work = Adjacency.of(tables), Work.at(None, spark)
     monkeypatch.setattr(structure, "MOST_EDGES", 0)
-    nodes = tables.ids.distinct()
+    nodes = tables.nodes
     found = structure.structure(A, nodes, work).toPandas().set_index("id").loc[graph.node_ids]
     wanted = col.structure(graph.adjacency)
     np.testing.assert_allclose(found.to_numpy()[:, :6], wanted[:, :6], atol=1e-5)

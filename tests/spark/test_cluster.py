@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cpgnn.check.facts import Stats
+from spark_blends import WORLDS
 from spark_files import random_files
 
 TESTS = Path(__file__).parent.parent
@@ -41,15 +42,15 @@ def causes(log: str) -> str:
 
 def test_a_killed_executor_changes_nothing(tmp_path):
     command = [sys.executable, str(TESTS / "spark_cluster.py"), str(tmp_path)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, causes(done.stderr)
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["executors"] == 2
-    assert len(found["killed"]) == 3
+    assert len(found["killed"]) == 6
     assert all(each["running"] > 0 for each in found["killed"])
     assert found["first_was_executor"]
     assert found["killed_are_gone"]
-    assert list(found["gaps"]) == ["blend", "K = 1", "K = 2"]
+    assert list(found["gaps"]) == [*WORLDS, "K = 1", "K = 2"]
     assert max(found["gaps"].values()) < 1e-5
     assert found["homophily_gap"] < 1e-5
     assert found["same_degrees"]
@@ -60,12 +61,13 @@ def test_a_killed_executor_changes_nothing(tmp_path):
 def test_a_client_of_spark_connect_gets_the_same(tmp_path):
     pytest.importorskip("grpc")
     command = [sys.executable, str(TESTS / "spark_connect.py"), str(tmp_path)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, causes(done.stderr)
     found = json.loads((tmp_path / "found.json").read_text())
     assert "connect" in found["client"]
     assert found["rows"] == found["nodes"]
-    assert found["gap"] < 1e-5
+    assert list(found["gaps"]) == [*WORLDS, "K = 1", "K = 2"]
+    assert max(found["gaps"].values()) < 1e-5
     assert found["homophily_gap"] < 1e-5
     assert found["features"] == 300
     new, missing = found["refused"]

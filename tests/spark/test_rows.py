@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cpgnn import CPGNNClassifier, Graph, read_graph
 from cpgnn.errors import InputError
-from cpgnn.spark import Given
+from cpgnn.spark import Given, Packed, predict
+from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.relations import Relations
 from cpgnn.spark.tables import check_tables
 from cpgnn.spark.writing import check_new, write_parquet
@@ -40,7 +42,7 @@ def given(spark, edges=None, labels=None, features=None):
         ({"edges": [("a", "b\nc", 1.0)]}, "must be on one line"),
         ({"edges": [*GOOD, ("c", "a", None)]}, "An edge weight must be a finite number"),
         ({"edges": [("c", "a", math.nan)]}, "An edge weight must be a finite number"),
-        ({"edges": [("c", "a", -1.0)]}, "weight -1.0"),
+        ({"edges": [*GOOD, ("c", "a", -1.0)]}, "weight -1.0"),
         ({"edges": [*GOOD, (" a", "c", 1.0)]}, "differ by more than surrounding spaces. Got 'a'"),
         ({"labels": [("a", "x", "hold")]}, "A split must be train, val, test or empty"),
         ({"labels": [("a", "x", ""), ("a", "y", "")]}, "Each node must be labelled once. Got 'a'"),
@@ -49,9 +51,46 @@ def given(spark, edges=None, labels=None, features=None):
         ({"features": [("a", 1.0), ("a", 2.0)]}, "Each node must have features once"),
     ],
 )
-def test_bad_rows(spark, tables, message):
+def test_bad_rows(spark, way, tmp_path, tables, message):
+    bad = given(spark, **tables)
     with pytest.raises(InputError, match=message):
-        check_tables(given(spark, **tables))
+        check_tables(bad)
+    paths = {name: tmp_path / f"{name}.parquet" for name in ("edges", "labels", "features")}
+    for name, path in paths.items():
+        getattr(bad, name).toPandas().to_parquet(path, index=False)
+    if ("b", None) in tables.get("features", ()):  # on one machine, a gap is filled
+        return
+    with pytest.raises(InputError):
+        read_graph(*map(str, paths.values()))
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ({"edges": [("a", "b", -1.0)]}, "An edge weight must be"),
+        ({"features": [("a", 1.0), ("b", 2.0)]}, "Every node must have features"),
+        ({"labels": [("a", "x", ""), ("a", "y", "")]}, "Each node must be labelled once"),
+        ({"labels": [("p", "x", "")], "features": [*FEATURES, ("p", 1.0)]}, "Most ids must be in"),
+    ],
+)
+def test_a_prediction_lays_no_edges_out_before_it_knows(spark, way, monkeypatch, tables, message):
+    """And asks no executor anything where the columns alone are wrong."""
+    nodes = np.arange(30)
+    graph = Graph.from_edges(
+        nodes, (nodes + 1) % 30, features=nodes[:, None] % 3.0, labels=nodes % 3
+    )
+    fitted = CPGNNClassifier("mlp", 1, pretrain_epochs=1, epochs=1).fit(graph)
+    monkeypatch.setattr(Adjacency, "laid_out", lambda *_, **__: pytest.fail("edges were laid out"))
+    with pytest.raises(InputError, match=message):
+        predict(Packed.of(fitted), given(spark, **tables))
+    wide = replace(given(spark), features=spark.range(3).selectExpr("id", "1.0 AS x", "2.0 AS y"))
+    wrong = replace(given(spark), labels=spark.sql("SELECT 1.5D, 'x'"))
+    for name in ("agg", "count", "first", "collect"):
+        monkeypatch.setattr(type(wide.edges), name, lambda *_: pytest.fail("rows were read"))
+    with pytest.raises(InputError, match="Features must have the 1 features the model was"):
+        predict(Packed.of(fitted), wide)
+    with pytest.raises(InputError, match=r"must be text or integers\. Got double"):
+        predict(Packed.of(fitted), wrong)
 
 
 def typed(spark, edges=(("a", "b", "pays"),), **more):
@@ -86,21 +125,21 @@ def test_relations_that_the_graph_has_not_are_refused_before_any_long_job(spark)
     ):
         relations.check(["owns"])
     assert "adjacency" not in relations.__dict__
-    tables.ends.unpersist()
+    tables.nodes.unpersist()
 
 
-def test_every_node_has_features(spark):
+def test_every_node_has_features(spark, way):
     with pytest.raises(InputError, match=r"Every node must have features. Got none for 1 node"):
         check_tables(given(spark, features=[("a", 1.0), ("c", 2.0)]))
 
 
-def test_most_labels_are_of_nodes_in_the_edges(spark):
+def test_most_labels_are_of_nodes_in_the_edges(spark, way):
     strange = [("a", "x", ""), ("p", "y", ""), ("q", "y", "")]
     features = [*FEATURES, ("p", 1.0), ("q", 2.0)]
     with pytest.raises(InputError, match=r"Most ids must be in edges. Got 2 of 3"):
         check_tables(given(spark, labels=strange, features=features))
     known = [("a", "x", ""), ("p", "", ""), ("q", None, "")]  # those without a label do not count
-    check_tables(given(spark, labels=known, features=features)).ends.unpersist()
+    check_tables(given(spark, labels=known, features=features)).nodes.unpersist()
 
 
 def test_integers_and_text_compare_as_text(spark):

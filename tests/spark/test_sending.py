@@ -5,7 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from pyspark.errors import PySparkException
 
+from cpgnn.errors import CPGNNError
+from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.sending import columns_sent
 
 
@@ -40,3 +43,9 @@ def test_somebody_may_forbid_it():
     forbidden = {"spark.master": "local[2]", "spark.sql.autoBroadcastJoinThreshold": "-1"}
     assert columns_sent(SimpleNamespace(conf=forbidden), 10) == 0
     assert columns_sent(SimpleNamespace(conf={"spark.master": "local[2]"}), 10) > 0
+
+
+def test_what_did_not_fit_is_said_with_a_way_out():
+    said = "Not enough memory to build and broadcast the table to all worker nodes."
+    with pytest.raises(CPGNNError, match=r"memory is too small.*Threshold=-1\)\.$"), spark_errors():
+        raise PySparkException(said)

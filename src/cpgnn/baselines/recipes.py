@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from torch import nn
 
@@ -20,7 +20,7 @@ from cpgnn.baselines.mixhop import MixHop
 from cpgnn.baselines.mlp import MLP
 from cpgnn.baselines.sage import GraphSAGE
 from cpgnn.engine.scaling import Scaling
-from cpgnn.errors import changed, check_choice, check_count, check_numbers, must_be, wrong_value
+from cpgnn.errors import changed, check_count, check_numbers, check_words, must_be, wrong_value
 from cpgnn.priors import Sizes
 
 MODELS: dict[str, type[nn.Module]] = {
@@ -77,10 +77,7 @@ class Recipe:
                 check_count(name, getattr(self, name), least=1)
         check_numbers(self, 0, "weight_decay")
         check_numbers(self, 1e-12, "learning_rate", "adam_epsilon")
-        check_choice("optimizer", self.optimizer, ("adam", "sgd"))
-        check_choice("stop", self.stop, ("never", "rising loss", "loss or accuracy", "accuracy"))
-        check_choice("keep", self.keep, ("best", "last", "loss and accuracy"))
-        check_choice("feature_scaling", self.feature_scaling, get_args(Scaling))
+        check_words(self)
 
     def build(self, sizes: Sizes, *, seed: int = 0) -> nn.Module:
         """A new model with weights from `seed`."""

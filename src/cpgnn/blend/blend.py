@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.blend.second_stage import Stage, beliefs, tensors
+from cpgnn.blend.second_stage import Hearers, Stage, beliefs
 from cpgnn.engine.formatting import relation_name
 from cpgnn.engine.text import count
 from cpgnn.errors import BeliefOverflowError
@@ -68,7 +68,7 @@ class Blend:
     def said(self, x: Inputs) -> Said:
         """Everything the blend says about a graph."""
         logs = [x.uniform_elsewhere(prior.log_beliefs(x)) for prior in self.priors]
-        P = tensors([x.propagator(one.relation, one.gamma) for one in self.hears])
+        P = [Hearers.of(x.propagator(one.relation, one.gamma)) for one in self.hears]
         known = np.flatnonzero(x.labels >= 0)
         one_hot = np.eye(self.num_classes, dtype=np.float32)[x.labels[known]]
         logits = Stage.before(self.w_0, self.num_classes)(logs, ())

@@ -26,9 +26,11 @@ MOST_ROWS, MOST_ENTRIES = 20_000, 20_000_000
 
 
 def missing_features(loaded: LoadedGraph) -> Iterator[Finding]:
-    """Cells and rows of the features that were not there."""
+    """Missing cells and rows of the features; a kind of nodes may do without any."""
     described = loaded.described
     bare = np.zeros(0, dtype=bool) if described is None else ~described
+    if len(bare) and loaded.graph.kinds is not None:
+        bare = bare & loaded.graph.kinds.has_features
     cells, nodes = sum(loaded.gaps.values()), int(bare.sum())
     if not cells and not nodes:
         return
@@ -74,7 +76,7 @@ def constant_columns(graph: Graph) -> Iterator[Finding]:
 
 
 def given_away(graph: Graph) -> Iterator[Finding]:
-    """Columns that, alone, tell whether a node is of a class."""
+    """Columns that give a class away by themselves."""
     rates = column_rates(graph)
     if rates is None:
         return

@@ -100,7 +100,7 @@ def compare(
     seed: int = 0,
     begin: Begin | None = None,
 ) -> Comparison | str:
-    """The default model, fitted in haste, against the same without edges; without features, against
+    """The default model, fitted briefly, against the same without edges; without features, against
     the largest class. Judged by accuracy, or by the average precision of the class `positive`.
 
     `labelled` are the nodes whose labels may be looked at. They are dealt into three parts of equal
@@ -147,7 +147,7 @@ def compare(
 
 
 def _lacking(graph: Graph, y: np.ndarray, visible: int, positive: int | None) -> str:
-    """Why these labels, of so many `visible` ones, do not do; "" where they do."""
+    """Why these labels, out of `visible` ones, are not enough; "" if they are."""
     if len(y) < LEAST_LABELS:
         total = int((graph.labels >= 0).sum())
         tested = total - visible

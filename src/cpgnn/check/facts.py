@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from cpgnn.engine.arrays import class_sizes
 from cpgnn.graph import Graph
-from cpgnn.homophily import class_edge_counts, row_normalized
+from cpgnn.homophily import class_edge_counts, relation_matrices, row_normalized, sent
+from cpgnn.relations.derived import shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,8 @@ class Stats:
     """Labelled nodes of every class with a self-loop, [c]."""
     class_edge_numbers: np.ndarray | None = None
     """`class_edges` with every edge counted once, whatever its weight; None if not counted."""
+    relations: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """H_r [c, c] of every type, direction and kind of shared node by which labels meet."""
 
     @classmethod
     def of(cls, graph: Graph) -> Stats:
@@ -50,6 +54,7 @@ class Stats:
             class_edges=class_edge_counts(graph),
             class_edge_numbers=class_edge_counts(graph, by_weight=False),
             class_loops=class_sizes(loops, c),
+            relations=_relations(graph),
         )
 
     @property
@@ -84,3 +89,12 @@ class Stats:
     def compatibility_matrix(self) -> np.ndarray:
         """H, Definition 2; rows without evidence are NaN."""
         return row_normalized(self.class_edges)
+
+
+def _relations(graph: Graph) -> dict[str, np.ndarray]:
+    found = relation_matrices(graph) if graph.edge_types else {}
+    if graph.kinds is not None and not graph.predicted.all():
+        for one in filter(None, (shared(kind, graph.predicted) for kind in graph.types)):
+            C = sent(one.matrix, graph.labels, graph.num_classes)
+            found[one.name] = row_normalized(C)
+    return {name: H for name, H in found.items() if not np.isnan(H).all()}

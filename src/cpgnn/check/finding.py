@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -37,11 +37,8 @@ class Finding:
 
     @property
     def counts(self) -> bool:
-        """Whether the data is not clean because of it."""
+        """Whether data with it is not clean."""
         return self.severity != "note"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "nodes": list(self.nodes)}
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -26,7 +26,7 @@ def similar_ids(graph: Graph) -> Iterator[Finding]:
     yield Finding(
         "problem" if lonely else "risk",
         "similar-ids",
-        "Ids of nodes differ only by case, spaces or Unicode form",
+        "Some node ids differ only by case, spaces or Unicode form",
         f"{count(len(found), 'id')}, such as {_told_apart(graph.node_ids[found[:2]])}, count "
         "as different nodes."
         + (

@@ -91,13 +91,11 @@ class CheckReport:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         sizes = ("nodes", "edges", "classes", "labelled", "features", "labelled_edges")
+        found = ("findings", "homophily", "homophily_by_weight", "relations")
         return {
             "clean": self.clean,
             "graph": {name: getattr(self, name) for name in sizes},
-            "findings": [finding.to_dict() for finding in self.findings],
-            "homophily": plain(self.homophily),
-            "homophily_by_weight": plain(self.homophily_by_weight),
-            "relations": plain(self.relations),
+            **plain({name: getattr(self, name) for name in found}),
             "independence": self.independence and self.independence.to_dict(),
             "comparison": self.comparison and self.comparison.to_dict(),
             "not_compared": self.not_compared or None,
@@ -139,8 +137,8 @@ def check(
 
     split: which labels train and which test. Without one, the border is drawn as `cpgnn fit`
         would draw it with this seed: a fifth of every class is test.
-    rows: the edges as a file lists them, positions [2, m]; a `Graph` no longer knows which of
-        them were repeated or one-directional.
+    rows: the edges as a file lists them, positions [2, m], and a third row with codes of their
+        types, if any; a `Graph` no longer knows which were repeated or one-directional.
     compare: train briefly with and without the graph. Neither this nor the test of independence
         looks at test labels.
     positive: the class that is looked for. The comparison is then by its average precision, as it

@@ -20,14 +20,16 @@ LARGE = 10
 def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
     """Repeated rows, and edges given in one direction where others are given in both.
 
-    `rows` [2, m] are the edges as the file lists them, as positions of nodes. Payments and the
+    `rows` [2, m] are the edges as the file lists them, as positions of nodes; a third row has the
+    codes of their types: edges of two types repeat nothing. Payments and the
     like go one way, now and then both, and may repeat: that is a risk only if most edges are
     listed twice, so that the weights of the others seem to count half.
     """
-    source, target = (part[rows[0] != rows[1]].astype(np.int64) for part in rows)
+    source, target, *types = (part[rows[0] != rows[1]].astype(np.int64) for part in rows)
     n = max(graph.num_nodes, 1)
-    directed, times = np.unique(source * n + target, return_counts=True)
-    ends = np.stack([directed // n, directed % n], axis=1)
+    kind = n * n * types[0] if types else 0
+    directed, times = np.unique(kind + source * n + target, return_counts=True)
+    ends = np.stack([directed // n % n, directed % n], axis=1)
     repeated = int(times.sum() - len(directed))
     summed = graph.is_weighted
     if repeated:
@@ -42,7 +44,8 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
             repeated,
             named(graph, pd.unique(ends[times > 1].ravel())),
         )
-    mutual = np.isin(ends[:, 1] * n + ends[:, 0], directed, assume_unique=True)
+    reverse = directed // (n * n) * n * n + ends[:, 1] * n + ends[:, 0]
+    mutual = np.isin(reverse, directed, assume_unique=True)
     one_way = int((~mutual).sum())
     if 0 < one_way < len(directed) and not any(kind.directed for kind in graph.edge_types):
         both = (len(directed) - one_way) // 2
@@ -64,18 +67,22 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
 
 
 def weights(graph: Graph) -> Iterator[Finding]:
-    """Weights so large that propagation, which multiplies by them, may overflow."""
+    """Weights so large that the propagation of the paper, which multiplies by them, may overflow.
+    The default model scales what neighbours say, and tries logarithms of weights that span much."""
     A = graph.adjacency
     if not graph.is_weighted or not A.nnz or (mean := float(A.data.mean())) < LARGE:
         return
     yield Finding(
-        "risk",
+        "note",
         "large-weights",
         "The edge weights are large",
-        f"They are {mean:,.0f} on average and up to {A.data.max():,.0f}. Each layer multiplies by "
-        "them: training may overflow, and probabilities may be far too sure.",
+        f"They are {mean:,.0f} on average and up to {A.data.max():,.0f}. Each layer of "
+        "the paper's models multiplies by them: training may overflow, and probabilities may be "
+        "overconfident. The default model takes weights in any unit.",
         advise(
-            "Use weights near 1 (amounts divided by their mean, or logarithms of them), or try {}.",
+            "Nothing for the default model. With {}, use weights near 1 (amounts divided by their "
+            "mean, or logarithms of them), or try {}.",
+            prior=("mlp", "cheby"),
             normalization="sym",
         ),
         graph.num_edges,
@@ -113,7 +120,7 @@ def parts(graph: Graph) -> Iterator[Finding]:
             + (
                 "Without features there is nothing to tell their classes by."
                 if blind
-                else "Only their features tell their classes."
+                else "Only their features say anything about their classes."
             ),
             "Label a few nodes there.",
             int(dark.sum()),

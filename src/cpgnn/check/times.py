@@ -18,7 +18,7 @@ END = 0.25
 
 
 def one_sided(loaded: LoadedGraph) -> Iterator[Finding]:
-    """Where the files tell times: what makes a score on other times doubtful."""
+    """If the files say when things came: what makes scores doubtful for other times."""
     times, graph = loaded.times, loaded.graph
     if times is None:
         return
@@ -48,7 +48,7 @@ def _newer_features(loaded: LoadedGraph) -> Iterator[Finding]:
     X: Any = loaded.graph.features
     if times is None or times.edges is None or columns is None or X is None or not times.is_date:
         return
-    last = np.full(loaded.graph.num_nodes, -np.inf)
+    last, mixed = np.full(loaded.graph.num_nodes, -np.inf), loaded.graph.mixed
     for end in (times.edges.source, times.edges.target):
         np.maximum.at(last, end, times.edges.times)
     names = columns.matrix_names or ()
@@ -56,9 +56,12 @@ def _newer_features(loaded: LoadedGraph) -> Iterator[Finding]:
         reading, name = column.reading, column.name
         if reading is None or reading.kind != "date" or name not in names:
             continue
-        days = dense(X[:, [names.index(name)]]).ravel()
-        newer = np.isfinite(last) & (days > last + 1)
-        if newer.mean() > 1 - NEARLY_ALL:
+        at = [names.index(name)]
+        days, told = dense(X[:, at]).ravel(), np.isfinite(last)
+        if mixed is not None:  # a gap, as in nodes of other kinds, holds a mean
+            told &= ~dense(mixed.gaps[:, at]).ravel()
+        newer = told & (days > last + 1)
+        if newer.sum() > (1 - NEARLY_ALL) * told.sum():
             yield Finding(
                 "risk",
                 "features-newer-than-edges",

@@ -1,4 +1,4 @@
-"""The command line: one file a command; each parses, calls one library function, prints."""
+"""The command line: one file for each command; each parses, calls one library function, prints."""
 
 from cpgnn.cli.app import main
 

@@ -6,8 +6,6 @@ Nothing heavy is imported here: `cpgnn --help` answers at once.
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -33,8 +31,9 @@ from cpgnn.cli.suggest import suggest
 from cpgnn.cli.table import table
 from cpgnn.cli.terminal import Stopped, safe_output, stopping
 from cpgnn.cli.verify import verify
+from cpgnn.engine.flags import as_flag, flag_of
 from cpgnn.engine.memory import address_space
-from cpgnn.errors import CPGNNError, Mention, either, tidy
+from cpgnn.errors import CPGNNError, Mention, tidy
 
 app = typer.Typer(
     help="Classify the nodes of a graph, whether its edges join like with like or opposites.",
@@ -133,7 +132,7 @@ def _without_output(error: OSError, code: int) -> int:
         return code if done else 128 + 13
     if not done:
         return code or _failed(f"Cannot print: {why}.", 1)
-    print(f"Note: {done}, but not all was printed: {why}.", file=sys.stderr)
+    print(f"Note: {done}, but not everything was printed: {why}.", file=sys.stderr)
     return code
 
 
@@ -147,62 +146,10 @@ def _no_memory() -> str:
     )
 
 
-FLAGS = {
-    "num_layers": "--layers",
-    "h": "--homophily",
-    "num_classes": "--classes",
-    "num_bootstrap": "--bootstrap-nodes",
-    "reference": "--features",
-    "class_sizes": "--class-size",
-    "k": "--budget",
-    "directed": "--directed-types",
-}
-"""Parameters whose flag has another name; the others, and those that are on, have the same."""
-
-OFF = {"directed": "--undirected"}
-"""Flags that say no."""
-
-COLUMNS = (
-    "source",
-    "target",
-    "weight",
-    "id",
-    "label",
-    "feature",
-    "ignore",
-    "relation_column",
-    "kind_column",
-    "unlabelled",
-    "positive",
-)
-"""Parameters whose values are a user's own words, spelt as they are."""
-
-
 def in_flags(mention: Mention) -> str:
-    """ "'--layers'", "--impute median", "--one-hot": as a user of the command line writes it."""
-    name, values = mention.parameter, mention.values
-    flag = FLAGS.get(name, "--" + name.replace("_", "-"))
-    if name and flag not in _flags():
-        return str(mention)
-    if not values:
-        return f"'{flag}'"
-    if values == (True,):
-        return "--" + name.replace("_", "-")
-    if values == (False,):
-        return OFF[name]
-    spelt = [str(value) for value in values if value is not None]
-    if name in COLUMNS:
-        words = either([_for_shells(word) for word in spelt])
-    else:
-        words = either([word.replace("_", "-") for word in spelt])
-    return f"{flag} {words}" if name else words
-
-
-def _for_shells(word: str) -> str:
-    """A user's own word as a shell takes it: `"Betrag (EUR)"`."""
-    if word == "…" or re.fullmatch(r"[\w.,:+/-]+", word):
-        return word
-    return shlex.quote(word) if re.search(r'["$`\\!]', word) or not word else f'"{word}"'
+    """The flag, with its values; as in Python where no command has such a flag."""
+    name = mention.parameter
+    return str(mention) if name and flag_of(name) not in _flags() else as_flag(mention)
 
 
 def _flags() -> set[str]:

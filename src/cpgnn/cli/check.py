@@ -19,7 +19,8 @@ def check(
         Literal["text", "json"], typer.Option("--format", help="What to print.")
     ] = "text",
     positive: Annotated[
-        str | None, typer.Option(help="The class you look for: compare by its average precision.")
+        str | None,
+        typer.Option(help="The class to look for: models are compared by its average precision."),
     ] = None,
     seed: opt.Seed = 0,
     tables: opt.Tables = opt.Tables(),

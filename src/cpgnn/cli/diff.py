@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cpgnn.cli import options as opt
-from cpgnn.engine.formatting import percent
+from cpgnn.engine.formatting import lead, percent
 
 
 def diff(
@@ -36,8 +36,10 @@ def diff(
         to.print(Text(sentence))
     names = list(found.class_names)
     if len(names) <= 12:
-        for title, matrix in zip(("Then", "Now"), found.frequency, strict=True):
-            show(to, share_table(f"{title}: where the edges of a class lead", matrix, names))
+        each = zip(("Then", "Now"), found.counted, found.frequency, strict=True)
+        for when, what, matrix in each:
+            title = f"{when}: where the {what} of a class {lead(what)}"
+            show(to, share_table(title, matrix, names))
     for row in found.changed.head(top).itertuples():
         known = f", labelled {row.label}" if row.label else ""
         to.print(Text(f"{row.id}: {row.before} → {row.after} ({percent(row.p_after, 0)}){known}"))

@@ -55,7 +55,7 @@ def _print(to: Console, finding: Finding) -> None:
 
 def _relations(report: CheckReport) -> Table:
     heads = ("relation", "labelled pairs", "within a class", "what it tells", "")
-    made = table(*heads, title="What does each relation tell?")
+    made = table(*heads, title="What does each relation tell? (test labels left out)")
     said = {True: "helps", False: "no more than chance", None: "too few to say"}
     for one in report.relations:
         values = (ratio(one.within), ratio(one.informativeness))

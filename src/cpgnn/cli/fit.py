@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from cpgnn.cli import options as opt
-from cpgnn.errors import check_share
+from cpgnn.errors import GraphNotice, check_share
 
 TEST = 0.2
 """Share of the labels held out for the scores, unless somebody says otherwise."""
@@ -23,7 +24,7 @@ def fit(
     features: opt.Features = None,
     prior: Annotated[
         Literal["auto", "trees", "smoothed", "mlp", "cheby", "link"],
-        typer.Option(help="How to judge a node before its neighbours; 'auto' blends several."),
+        typer.Option(help="What to believe of a node before propagation; 'auto' blends several."),
     ] = "auto",
     layers: Annotated[
         int | None,
@@ -100,7 +101,7 @@ def fit(
     }
     given |= opt.without_passwords(edges=edges, labels=labels, features=features)
 
-    from cpgnn.cli.printing import print_run
+    from cpgnn.cli.printing import print_notices, print_run
     from cpgnn.cli.progress import progress_bar
     from cpgnn.evaluation.thresholds import one_goal
     from cpgnn.io import check_free
@@ -129,7 +130,8 @@ def fit(
     if test is not None and loaded.split is not None:
         print("Note: --test has no effect: the labels have a split column.", file=sys.stderr)
     opt.use_threads(threads)
-    with progress_bar(progress) as begin:
+    quiet = warnings.catch_warnings(action="ignore", category=GraphNotice)
+    with progress_bar(progress) as begin, quiet:
         run = fit_run(
             loaded,
             classifier,
@@ -144,4 +146,5 @@ def fit(
             begin=begin,
             spreadsheet_safe=spreadsheet_safe,
         )
+    print_notices(run.graph, known=loaded.graph.notices)
     print_run(run, out)

@@ -36,26 +36,9 @@ Features = Annotated[
 Unlabelled = Annotated[
     str | None, typer.Option(help="A label that means unknown; an empty one always does.")
 ]
-StrictIds = Annotated[
-    bool, typer.Option("--strict-ids", help="Reject ids that do not occur in the edges.")
-]
-Impute = Annotated[
-    Literal["median"] | None,
-    typer.Option(help="Fill missing feature values with the median for trees, too."),
-]
-OneHot = Annotated[
-    bool, typer.Option("--one-hot", help="Read numbers with words among them as categories.")
-]
-Source = Annotated[str | None, typer.Option(help="Column of the edge file: the source node.")]
-Target = Annotated[str | None, typer.Option(help="Column of the edge file: the target node.")]
-Weight = Annotated[str | None, typer.Option(help="Column of the edge file: the weight.")]
 Relation = Annotated[
     str | None,
     typer.Option("--relation-column", help="Column of the edge file: the type of edge ('': none)."),
-]
-Kind = Annotated[
-    str | None,
-    typer.Option("--kind-column", help="Column of labels, features: the kind of node ('': none)."),
 ]
 SplitTime = Annotated[
     str | None,
@@ -69,24 +52,6 @@ OneWay = Annotated[
     str | None,
     typer.Option("--directed-types", help="Treat only these types of edges as directed."),
 ]
-Id = Annotated[str | None, typer.Option("--id", help="Column of labels and features: the node id.")]
-Label = Annotated[str | None, typer.Option(help="Column of the label file: the class.")]
-Feature = Annotated[str | None, typer.Option(help="Feature columns to use: a,b,c.")]
-Ignore = Annotated[str | None, typer.Option(help="Feature columns to leave out: a,b,c.")]
-Decimal = Annotated[
-    Literal[".", ","] | None, typer.Option(help="Decimal sign, if numbers can be read in two ways.")
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether tables have a header; detected by default."),
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of tables that are not UTF-8, such as cp1250.")
-]
-MergeRare = Annotated[
-    int | None,
-    typer.Option(min=2, max=10**9, help="Merge classes with fewer labels than this into 'other'."),
-]
 SpreadsheetSafe = Annotated[
     bool, typer.Option("--spreadsheet-safe", help="Put a ' before cells that look like formulas.")
 ]
@@ -99,42 +64,82 @@ Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for every
 
 
 @dataclass(frozen=True)
-class Tables:
-    """How a command reads the tables of a graph; see `reads_tables`."""
+class Found:
+    """How a command finds and reads the columns of its tables."""
+
+    strict_ids: Annotated[
+        bool, typer.Option("--strict-ids", help="Reject ids that do not occur in the edges.")
+    ] = False
+    source: Annotated[
+        str | None, typer.Option(help="Column of the edge file: the source node.")
+    ] = None
+    target: Annotated[
+        str | None, typer.Option(help="Column of the edge file: the target node.")
+    ] = None
+    weight: Annotated[str | None, typer.Option(help="Column of the edge file: the weight.")] = None
+    node_id: Annotated[
+        str | None, typer.Option("--id", help="Column of labels and features: the node id.")
+    ] = None
+    feature: Annotated[str | None, typer.Option(help="Feature columns to use: a,b,c.")] = None
+    ignore: Annotated[str | None, typer.Option(help="Feature columns to leave out: a,b,c.")] = None
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        typer.Option(help="Decimal sign, if numbers can be read in two ways."),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Whether tables have a header; detected by default."
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of tables that are not UTF-8, such as cp1250.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Tables(Found):
+    """The same for a command that reads a graph with its labels."""
 
     unlabelled: Unlabelled = None
-    strict_ids: StrictIds = False
-    merge_rare: MergeRare = None
-    impute: Impute = None
-    one_hot: OneHot = False
-    source: Source = None
-    target: Target = None
-    weight: Weight = None
+    merge_rare: Annotated[
+        int | None,
+        typer.Option(
+            min=2, max=10**9, help="Merge classes with fewer labels than this into 'other'."
+        ),
+    ] = None
+    impute: Annotated[
+        Literal["median"] | None,
+        typer.Option(help="Fill missing feature values with the median, for trees too."),
+    ] = None
+    one_hot: Annotated[
+        bool, typer.Option("--one-hot", help="Read numbers with words among them as categories.")
+    ] = False
     relation_column: Relation = None
-    kind_column: Kind = None
+    kind_column: Annotated[
+        str | None,
+        typer.Option(
+            "--kind-column", help="Column of labels, features: the kind of node ('': none)."
+        ),
+    ] = None
     directed: Directed = None
     directed_types: OneWay = None
-    node_id: Id = None
-    label: Label = None
-    feature: Feature = None
-    ignore: Ignore = None
-    decimal: Decimal = None
-    header: Header = None
-    encoding: Encoding = None
+    label: Annotated[str | None, typer.Option(help="Column of the label file: the class.")] = None
 
 
 def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with every option of `Tables` in place of its parameter `tables`.
+    """The command with every option of `Tables`, or of `Found`, in place of its parameter `tables`.
 
     That the files are there is checked before anything slow is imported.
     """
-    shared = inspect.signature(Tables, eval_str=True).parameters
     own = inspect.signature(command, eval_str=True).parameters
+    kind = own["tables"].annotation
+    shared = inspect.signature(kind, eval_str=True).parameters
 
     @wraps(command)
     def with_options(**given: Any) -> None:
-        check_files(given["edges"], given["labels"], *(given["features"] or ()))
-        tables = Tables(**{name: given.pop(name) for name in shared})
+        check_files(given["edges"], given.get("labels"), *(given["features"] or ()))
+        tables = kind(**{name: given.pop(name) for name in shared})
         command(**given, tables=tables)
 
     parameters = [
@@ -196,7 +201,7 @@ def repeated(context: typer.Context, config: Path | None) -> Path | None:
 
 
 def budget(fast: bool, thorough: bool) -> str:
-    """What was asked for; not both."""
+    """The budget that was asked for; asking for two is an error."""
     if fast and thorough:
         raise InputError("Choose --fast or --thorough, not both.")
     return "fast" if fast else "thorough" if thorough else "normal"
@@ -243,7 +248,7 @@ def columns(given: Mapping[str, Any], fitted: Mapping[str, Any] | None = None) -
 def without_passwords(
     *, edges: str, labels: str | None, features: Sequence[str] | None
 ) -> dict[str, Any]:
-    """The files as they are written down with a run."""
+    """The files as they are recorded with a run."""
     one = {"edges": edges, "labels": labels}
     shown: dict[str, Any] = {key: str(locate(path)) for key, path in one.items() if path}
     return shown | ({"features": [str(locate(path)) for path in features]} if features else {})

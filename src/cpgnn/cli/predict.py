@@ -10,9 +10,10 @@ import typer
 
 from cpgnn.cli import options as opt
 from cpgnn.errors import wrong_value
-from cpgnn.io.presence import TABLES, check_ending, check_files, check_run_folder
+from cpgnn.io.presence import TABLES, check_ending, check_run_folder
 
 
+@opt.reads_tables
 def predict(
     run: opt.Run,
     edges: Annotated[
@@ -21,7 +22,6 @@ def predict(
     ] = None,
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = ...,  # type: ignore[assignment]
     features: opt.Features = None,
-    strict_ids: opt.StrictIds = False,
     impute: Annotated[
         Literal["median"] | None,
         typer.Option(help="Fill missing feature values; by default as in 'fit'."),
@@ -35,28 +35,19 @@ def predict(
     every: Annotated[
         bool, typer.Option("--all", help="Write every node, not only those in the later files.")
     ] = False,
-    source: opt.Source = None,
-    target: opt.Target = None,
-    weight: opt.Weight = None,
-    node_id: opt.Id = None,
-    feature: opt.Feature = None,
-    ignore: opt.Ignore = None,
-    decimal: opt.Decimal = None,
-    header: opt.Header = None,
-    encoding: opt.Encoding = None,
+    tables: opt.Found = opt.Found(),
     spreadsheet_safe: opt.SpreadsheetSafe = False,
     threads: opt.Threads = None,
 ) -> None:
     """Predict with a fitted model, for later nodes too. Columns are found as in 'fit'."""
-    given = locals()
+    given = opt.by_name(locals())
     check_ending(out, *TABLES)
     check_run_folder(run)
-    check_files(edges, *(features or ()))
 
     from cpgnn.cli.printing import in_words
     from cpgnn.evaluation.thresholds import Flag
     from cpgnn.io import write_table
-    from cpgnn.run.later import with_later
+    from cpgnn.run.later import alone, with_later
     from cpgnn.run.load import load_run
     from cpgnn.run.predictions import run_predictions
 
@@ -89,6 +80,8 @@ def predict(
             for notice in more.notices:
                 print(f"Note: {in_words(notice)}", file=sys.stderr)
             graph, nodes = more.graph, None if every else more.named
+        elif fitted.has_graph:
+            graph = alone(fitted.graph, graph)
     opt.use_threads(threads)
     table = run_predictions(fitted, graph, nodes, flag)
     write_table(out, table, spreadsheet_safe=spreadsheet_safe)

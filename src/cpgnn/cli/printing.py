@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ from rich.text import Text
 from cpgnn.check.facts import Stats
 from cpgnn.compatibility import compatibility_error
 from cpgnn.engine.formatting import (
+    SHARED_NODE_LINKS,
+    Counted,
     between,
     matrix_title,
     percent,
@@ -31,6 +33,7 @@ from cpgnn.evaluation.thresholds import Flag
 from cpgnn.evaluation.verdict import measured
 from cpgnn.evaluation.without_graph import WithoutGraph
 from cpgnn.graph import Graph
+from cpgnn.relations.derived import counted
 from cpgnn.run.run import Run
 
 if TYPE_CHECKING:
@@ -63,9 +66,11 @@ def show(to: Console, made: Table) -> None:
     to.width = own
 
 
-def print_notices(graph: Graph) -> None:
-    """What was noticed while reading."""
+def print_notices(graph: Graph, known: Collection[str] = ()) -> None:
+    """What was noticed while reading or splitting, and is not known yet."""
     for notice in graph.notices:
+        if notice in known:
+            continue
         print(f"Note: {in_words(notice)}", file=sys.stderr)
 
 
@@ -124,8 +129,8 @@ def print_run(run: Run, out: Path) -> None:
         for sentence in run.sets.sentences(run.graph.unlabelled):
             to.print(Text(sentence))
     if len(names) <= WIDEST:
-        made, weighted = classifier.edge_frequency_interval_, run.graph.is_weighted
-        print_edge_frequency(to, made, names, weighted)
+        made = classifier.edge_frequency_interval_
+        print_edge_frequency(to, made, names, counted(run.graph))
         for name, frequency in list(run.relations.items())[:MOST_RELATIONS]:
             share = classifier.evidence_.get(name, 0.0)
             title = f"{relation_name(name)} ({percent(share, 0)} of the evidence), in percent"
@@ -135,11 +140,9 @@ def print_run(run: Run, out: Path) -> None:
     to.print(Text(f"Written to {out}: predictions, matrices, metrics, model."))
 
 
-def print_edge_frequency(
-    to: Console, made: EdgeFrequency, names: list[str], weighted: bool
-) -> None:
+def print_edge_frequency(to: Console, made: EdgeFrequency, names: list[str], what: Counted) -> None:
     """The matrix with its intervals, and how far they can be trusted."""
-    title = matrix_title(weighted)
+    title = matrix_title(what)
     if np.isnan(made.low).all() or len(names) > WIDEST_INTERVALS:
         show(to, share_table(title, made.share, names))
     else:
@@ -149,6 +152,8 @@ def print_edge_frequency(
         )
         title = f"{title}, {percent(made.confidence, 0)} interval"
         show(to, table("", *names, title=title, rows=rows))
+    if what == "shared-node links":
+        to.print(SHARED_NODE_LINKS)
     if not any(made.evidence):
         to.print("No edge joins two labelled nodes: this table rests on predictions alone.")
         return
@@ -262,8 +267,10 @@ def print_stats(stats: Stats) -> None:
     names = list(stats.class_names)
     sizes = ((name, f"{size:,}") for name, size in zip(names, stats.class_sizes, strict=True))
     show(to, table("class", "labelled nodes", title="Classes", rows=sizes))
-    title = f"H: {matrix_title(stats.weighted)}"
+    title = f"H: {matrix_title('edge weight' if stats.weighted else 'edges')}"
     show(to, share_table(title, stats.compatibility_matrix(), names))
+    for name, H in list(stats.relations.items())[:MOST_RELATIONS]:
+        show(to, share_table(f"H: {relation_name(name)}, in percent", H, names))
 
 
 def _ratio(h: float) -> str:

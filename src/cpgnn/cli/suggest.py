@@ -14,7 +14,7 @@ def suggest(
     run: opt.Run,
     budget: Annotated[int, typer.Option(min=1, max=10**9, help="Labels to ask for.")] = 20,
     rule: Annotated[
-        Literal["auto", "change", "spread", "centre", "uncertainty", "margin", "random"],
+        Literal["auto", "cover", "change", "spread", "centre", "uncertainty", "margin", "random"],
         typer.Option(help="What makes a node worth asking for."),
     ] = "auto",
     out: Annotated[

@@ -52,7 +52,7 @@ class Output(io.RawIOBase):
 
 
 class Printed(io.TextIOWrapper):
-    """Text in which nobody's name can rewrite a line; escaped as in JSON, which stays valid."""
+    """Text in which no name can rewrite a line; escaped as in JSON, which stays valid."""
 
     def write(self, text: str) -> int:
         super().write(UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text))

@@ -44,12 +44,14 @@ def shifts(
 ) -> list[Shift]:
     """Degrees and features of the nodes of `now` (or of these) beside all nodes of `then`.
 
-    The largest differences first. None where there are fewer than twenty nodes on either side.
-    Large graphs are sampled. Features are compared by position: both graphs must have the same.
+    Of several kinds of nodes, only the one that is predicted. The largest differences first. None
+    where there are fewer than twenty nodes on either side. Large graphs are sampled. Features are
+    compared by position: both graphs must have the same.
     """
     rng = np.random.default_rng(seed)
-    old = _sample(np.arange(then.num_nodes), rng)
-    new = _sample(np.arange(now.num_nodes) if nodes is None else nodes, rng)
+    old = _sample(np.flatnonzero(then.predicted), rng)
+    asked = np.flatnonzero(now.predicted)
+    new = _sample(asked if nodes is None else np.intersect1d(nodes, asked), rng)
     if min(len(old), len(new)) < LEAST_NODES:
         return []
     columns = [("number of neighbours", then.num_neighbours[old], now.num_neighbours[new])]

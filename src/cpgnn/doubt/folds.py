@@ -64,6 +64,6 @@ def out_of_fold(
             P[hidden] = 1 / c  # nothing was left to learn from
             continue
         again = as_chosen(fitted).fit(graph, split=Split(train), scaler=fitted.scaler_)
-        again.temperature_ = fitted.temperature_
+        again.temperature_, again.contrast_ = fitted.scaling_
         P[hidden] = again.prediction().probabilities[hidden]
     return labelled, P[labelled]

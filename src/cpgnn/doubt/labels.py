@@ -24,6 +24,7 @@ from cpgnn.engine.formatting import quoted
 from cpgnn.engine.text import some
 from cpgnn.evaluation.conformal import mean_around, strangeness, suits
 from cpgnn.graph import Graph
+from cpgnn.relations.derived import joining
 
 STRENGTH = 1.0
 """λ; see benchmarks/label_errors.py."""
@@ -57,8 +58,8 @@ def review_labels(
     known = P.copy()
     known[labelled] *= SOFT
     known[labelled, graph.labels[labelled]] += 1 - SOFT
-    S = suits(known, H)
-    Q = 1 - strangeness(P, mean_around(graph.adjacency, S), strength)[nodes]
+    S, A = suits(known, H), joining(graph)
+    Q = 1 - strangeness(P, mean_around(A, S), strength)[nodes]
     y, rows = graph.labels[nodes], np.arange(len(nodes))
     rest = Q.copy()
     rest[rows, y] = -1
@@ -70,7 +71,7 @@ def review_labels(
     names, ids = [str(name) for name in graph.class_names], graph.node_ids.astype(str)
     table = []
     for rank, k in enumerate(order, start=1):
-        against = _against(graph.adjacency, S, nodes[k], int(y[k]), int(other[k]))
+        against = _against(A, S, nodes[k], int(y[k]), int(other[k]))
         who = "|".join(ids[against[:NAMED]])
         label, suggested = names[y[k]], names[other[k]]
         told = (float(own[k]), float(best[k]), float(doubt[k]), len(against), who)

@@ -1,10 +1,12 @@
 """What to label next: a batch of nodes whose labels would teach most.
 
-The nodes, with and without a label, are cut into cells of one size by what is seen around them:
-again and again in two halves, across the direction in which they differ most. There is one cell for
-every label, those at hand and those to ask for, and cells without a label are asked, one node each:
-no batch is twenty neighbours of one hub, and none asks what earlier ones did. The most doubtful
-cells come first, Σ_v (1 - max P(v)). A rule says which node of a cell:
+By default ("auto", "cover") nodes are asked that bring labels near to what the model doubts:
+`doubt.cover`. The other rules say which node of a cell is asked. The nodes, with and without a
+label, are cut into cells of one size by what is seen around them: again and again in two halves,
+across the direction in which they differ most. There is one cell for every label, those at hand and
+those to ask for, and cells without a label are asked, one node each: no batch is twenty neighbours
+of one hub, and none asks what earlier ones did. The most doubtful cells come first,
+Σ_v (1 - max P(v)).
 
 - "change": what its label would change at its neighbours through H, expected under the belief,
   Σ_y P(v)_y ‖(e_y - P(v)) H̄‖² · Σ_u (1 - max P(u)) / d_u over its neighbours u;
@@ -12,10 +14,7 @@ cells come first, Σ_v (1 - max P(v)). A rule says which node of a cell:
 - "margin": how close the two likeliest classes are;
 - "centre": how close it is to the middle of its cell;
 - "spread": any node of any cell without a label: a fair sample, but for the cells;
-- "random": any node at all;
-- "auto": "change" in sparse graphs, "random" in graphs with more than 16 neighbours a node. There
-  one label among many changes little, and the nodes that change most are hubs: no rule was better
-  than a fair sample (`benchmarks/suggestions.py`).
+- "random": any node at all.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ import scipy.sparse as sp
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import initial_H_bar
+from cpgnn.doubt.cover import covering
 from cpgnn.engine.text import count
 from cpgnn.errors import check_choice, check_count, must_be
 from cpgnn.graph import Graph
@@ -35,13 +35,11 @@ from cpgnn.priors.columns import hops, with_self
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.relations.derived import near
 
-Rule = Literal["auto", "change", "spread", "centre", "uncertainty", "margin", "random"]
+Rule = Literal["auto", "cover", "change", "spread", "centre", "uncertainty", "margin", "random"]
 MOST_NODES = 20_000
 """Nodes without a label that are considered; of more, a random choice."""
 WIDTH = 64
 """Principal coordinates of the features that describe what is seen around a node."""
-SPARSE = 16
-"""Neighbours a node, on average, up to which "auto" is "change"."""
 COLUMNS = ["id", "label", "rank", "class", "probability", "why"]
 
 
@@ -58,6 +56,11 @@ def suggest(
     Columns: id, label (empty), rank, class and probability (what the model thinks now), why. Nodes
     without an edge are asked only if there are no others: their labels teach nobody else. `among`:
     positions of the nodes that can be asked; None: all without a label.
+
+    `rule`: "auto" is "cover", which brings labels near to what the model doubts. "random": any
+    nodes. The others cut the nodes into cells and ask one of each cell without a label: any
+    ("spread"), the middle one ("centre"), the one whose class is least sure ("uncertainty",
+    "margin"), or the one that would change its neighbours most through H ("change").
     """
     check_count("k", k, least=1)
     check_choice("rule", rule, get_args(Rule))
@@ -65,26 +68,15 @@ def suggest(
     graph, P = own.graph, own.probabilities
     rng = np.random.default_rng(seed)
     pool = candidates(graph, rng, among)
-    if rule == "auto":
-        rule = "change" if graph.adjacency.nnz <= SPARSE * graph.num_nodes else "random"
-    labelled = rng.permutation(np.flatnonzero(graph.labels >= 0))[:MOST_NODES]
-    both = np.concatenate([pool, labelled])
-    Z = surroundings(own.scaled, seed)[both]
-    cell = cells(Z, min(k + len(labelled), len(both)), rng)
-    score = scores(rule, graph, P, initial_H_bar(fitted.compatibility_), pool, rng)
-    if rule == "centre":
-        score = _closeness(Z, cell)[: len(pool)]
-    chosen = np.argsort(-score)[:k]
-    if rule != "random":
-        doubt = None if rule == "spread" else 1 - P[pool].max(axis=1)
-        chosen = _one_each(score, cell, doubt, rng)[:k]
-    alike = np.bincount(cell[: len(pool)]) * (int(graph.unlabelled.sum()) / len(pool))
+    if rule in ("auto", "cover"):
+        chosen, alike = covering(own, pool, k, rng, seed)
+    else:
+        chosen, alike = in_cells(fitted, rule, pool, k, rng, seed)
     names = [str(name) for name in fitted.classes_]
     degree = graph.num_neighbours
     rows = []
-    for rank, i in enumerate(chosen, start=1):
-        v = pool[i]
-        why = _why(P[v], names, int(degree[v]), round(alike[cell[i]]))
+    for rank, (v, nodes) in enumerate(zip(pool[chosen], alike, strict=True), start=1):
+        why = _why(P[v], names, int(degree[v]), max(1, round(nodes)))
         best = int(P[v].argmax())
         rows.append((str(graph.node_ids[v]), "", rank, names[best], float(P[v, best]), why))
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -103,6 +95,33 @@ def candidates(
     linked = open_[graph.num_neighbours[open_] > 0]
     pool = linked if len(linked) else open_
     return np.sort(rng.permutation(pool)[:MOST_NODES])
+
+
+def in_cells(
+    fitted: CPGNNClassifier,
+    rule: Rule,
+    pool: np.ndarray,
+    k: int,
+    rng: np.random.Generator,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """k nodes of the pool (positions in it) by the rule, and how many nodes without a label are in
+    the cell of each."""
+    own = fitted.prediction()
+    graph, P = own.graph, own.probabilities
+    labelled = rng.permutation(np.flatnonzero(graph.labels >= 0))[:MOST_NODES]
+    both = np.concatenate([pool, labelled])
+    Z = surroundings(own.scaled, seed)[both]
+    cell = cells(Z, min(k + len(labelled), len(both)), rng)
+    score = scores(rule, graph, P, initial_H_bar(fitted.compatibility_), pool, rng)
+    if rule == "centre":
+        score = _closeness(Z, cell)[: len(pool)]
+    chosen = np.argsort(-score)[:k]
+    if rule != "random":
+        doubt = None if rule == "spread" else 1 - P[pool].max(axis=1)
+        chosen = _one_each(score, cell, doubt, rng)[:k]
+    alike = np.bincount(cell[: len(pool)]) * (int(graph.unlabelled.sum()) / len(pool))
+    return chosen, alike[cell[chosen]]
 
 
 def surroundings(scaled: Graph, seed: int = 0) -> np.ndarray:

@@ -10,7 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from cpgnn.engine.text import count
-from cpgnn.errors import Message, advise, check_choice, must_be, wrong_value
+from cpgnn.errors import Message, advise, check_choice, must_be, notify, wrong_value
 
 Matrix = Literal["none", "sym", "row"]
 
@@ -18,12 +18,9 @@ Matrix = Literal["none", "sym", "row"]
 def as_positions(what: str, values: Any) -> np.ndarray:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise must_be(
-            what,
-            "be a list of integer node positions",
-            f"{array.dtype} of shape {array.shape}",
-            "For named nodes use Graph.from_pandas or read_graph.",
-        )
+        got = f"{array.dtype} of shape {array.shape}"
+        hint = "For named nodes use Graph.from_pandas or read_graph."
+        raise must_be(what, "be a list of integer node positions", got, hint)
     if array.size and array.min() < 0:
         raise must_be(what, "hold positions of at least 0", int(array.min()))
     return array.astype(np.int64, copy=False)
@@ -79,18 +76,19 @@ def simple_adjacency(
             rows = count(int(empty.sum()), "edge row of weight 0 was", "edge rows of weight 0 were")
             notices.append(f"{rows} dropped.")
             keep &= weights > 0
-    if not keep.all():
-        source, target = source[keep], target[keep]
-        weights = None if weights is None else weights[keep]
     index = np.int32 if n < 2**31 else np.int64
-    ends = (source, target)
-    if not directed:
-        ends = (np.minimum(source, target), np.maximum(source, target))
-    first, second = (end.astype(index) for end in ends)
+    if not keep.all():
+        source, target = source[keep].astype(index), target[keep].astype(index)
+        weights = None if weights is None else weights[keep]
+    if directed:
+        first, second = source.astype(index, copy=False), target.astype(index, copy=False)
+    else:  # one after the other: rows can be many
+        first = np.minimum(source, target).astype(index, copy=False)
+        second = np.maximum(source, target).astype(index, copy=False)
     given = len(first)
     values = np.ones(given, dtype=np.float32) if weights is None else weights
     A = sp.coo_array((values, (first, second)), shape=(n, n)).tocsr()  # repeated rows are summed
-    del ends, first, second
+    del first, second, values
     if A.nnz < given:
         notices.append(repeated_rows(given - A.nnz, weighted=weights is not None))
         if weights is not None and not directed:
@@ -212,10 +210,16 @@ def _label_values(labels: Any) -> np.ndarray:
 
 
 def _known(values: np.ndarray) -> np.ndarray:
-    """Whether each label is one: not None, NaN or the number -1."""
+    """Whether each label is one: not None, NaN, the number -1 or, as in files, blank text."""
     known: np.ndarray = ~pd.isna(values)
     if values.dtype.kind in "fO":
         known[known] = values[known] != -1
+    if values.dtype.kind in "OU":
+        codes, names = pd.factorize(values)
+        blank = np.array([isinstance(name, str) and not name.strip() for name in names] + [False])
+        if empty := int(blank[codes].sum()):
+            notify(f"{count(empty, 'label is', 'labels are')} empty text, read as unknown.")
+            known &= ~blank[codes]
     return known
 
 
@@ -246,7 +250,7 @@ def as_array(names: Sequence[Hashable]) -> np.ndarray:
 
 
 def is_symmetric(A: sp.coo_array) -> bool:
-    """A = Aᵀ, but for the rounding of products such as D^-½AD^-½."""
+    """Whether A = Aᵀ, up to the rounding of products such as D^-½AD^-½."""
     gap = abs(A - A.T)
     return bool(gap.nnz == 0 or (gap - 1e-6 * (abs(A) + abs(A.T))).max() <= 0)
 
@@ -270,6 +274,13 @@ def same_class_share(
 def dense(X: Any) -> np.ndarray:
     """X as NumPy has it, whether it is sparse or not."""
     return np.asarray(X.toarray() if sp.issparse(X) else X)
+
+
+def picked_rows(blocks: Sequence[Any], rows: np.ndarray) -> Any:
+    """These rows of the blocks below each other, sparse if the first of them is."""
+    if sp.issparse(blocks[0]):
+        return sp.csr_array(sp.vstack([sp.csr_array(X) for X in blocks], format="csr")[rows])
+    return np.vstack([dense(X) for X in blocks])[rows]
 
 
 def num_stored(X: Any) -> int:

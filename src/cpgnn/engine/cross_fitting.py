@@ -31,7 +31,7 @@ class Worlds:
     class_weight: np.ndarray
     """[c]: what a node of each class counts."""
     guessed: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """[E]: unlabelled nodes that train with a guess."""
+    """[E]: nodes that train with a guess, where their label is unknown."""
     guesses: np.ndarray = field(default_factory=lambda: np.empty((1, 0), dtype=np.int64))
     """[k + 1, E]: what each world guessed, -1 if nothing."""
 

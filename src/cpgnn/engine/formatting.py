@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 from markupsafe import Markup, escape
 
@@ -83,12 +84,18 @@ def emphasised(words: str) -> Markup:
     return Markup("".join(f"<em>{p}</em>" if i % 2 else p for i, p in enumerate(pieces)))
 
 
-def edges_lead(weighted: bool) -> tuple[str, str]:
-    """What a share of edges is a share of, and its verb: of a weighted graph, of the weight."""
-    return ("edge weight", "leads") if weighted else ("edges", "lead")
+Counted = Literal["edges", "edge weight", "shared-node links"]
+"""What a share of who connects with whom is a share of; see `relations.derived.counted`."""
+SHARED_NODE_LINKS = (
+    "A shared-node link joins two nodes that share a node of another kind; no edge joins them."
+)
 
 
-def matrix_title(weighted: bool) -> str:
+def lead(counted: Counted) -> str:
+    """The verb of what is counted."""
+    return "leads" if counted == "edge weight" else "lead"
+
+
+def matrix_title(counted: Counted) -> str:
     """Over the matrix of who connects with whom."""
-    what, lead = edges_lead(weighted)
-    return f"Where the {what} of a class (row) {lead} (column), in percent"
+    return f"Where the {counted} of a class (row) {lead(counted)} (column), in percent"

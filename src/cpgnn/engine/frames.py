@@ -137,7 +137,7 @@ def by_node(labels: pd.Series, node_ids: pd.Index) -> Any:
     if counted and not every:
         return labels  # 0, 1, 2, … that are no ids: positions
     hint = "Try y.to_numpy() for one label for each node, in their order, or an index of node ids."
-    if counted:
+    if counted and not np.array_equal(found, index):  # else both are the same
         must = "tell whether its index holds node ids or positions"
         raise must_be("The index of 'y'", must, f"0 … {len(labels) - 1}, which are both", hint)
     if not every:

@@ -15,7 +15,7 @@ from cpgnn.splits import Split
 
 
 def initial_source(graph: Graph, split: Split, settings: Settings) -> InitialSource:
-    """Where H̄₀ comes from: chosen by the number of labels, never by their look.
+    """Where H̄₀ comes from: chosen by how many labels there are, never by what they are.
 
     By default H comes from paths between labels where there are no features, so that the prior
     knows nothing of unlabelled neighbours, and fewer edges join two training nodes than there are

@@ -1,4 +1,4 @@
-"""What models may be called with and fitted to: a graph, a view of one, or what becomes one."""
+"""What models accept: a graph, a view of one, or something that can be made into a graph."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def as_view(graph: Graph | View, like: Tensor) -> View:
 
 
 def as_graph(given: Any) -> Graph:
-    """What was given, if it is a graph; else an error that says how to make one of it."""
+    """What was given, if it is a graph; otherwise an error that says how to make one from it."""
     if isinstance(given, Graph):
         return given
     ways = {"pyg": "Try Graph.from_pyg.", "networkx": "Try Graph.from_networkx."}

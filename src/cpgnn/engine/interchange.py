@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.engine.arrays import is_symmetric, pyg_features, repeated_rows
+from cpgnn.engine.arrays import as_weights, is_symmetric, pyg_features, repeated_rows
+from cpgnn.engine.text import count, shorten
 from cpgnn.errors import must_be, wrong_value
-from cpgnn.relations.edge_types import Directed
+from cpgnn.relations.edge_types import Directed, which_directed
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -53,11 +54,12 @@ def networkx_parts(
     if label is not None:
         labels[:] = [graph.nodes[node].get(label) for node in ids]
     X, names = None, None
+    bare = bare_kinds(graph, features)
     if isinstance(features, str):
-        X = _attribute(graph, features, "one vector")
+        X = _attribute(graph, features, "one vector", bare)
     elif features:
         names = list(features)
-        X = [*zip(*(_attribute(graph, name, "one number") for name in names), strict=True)]
+        X = [*zip(*(_attribute(graph, name, "one number", bare) for name in names), strict=True)]
     types = None
     if relation is not None:
         types = [data.get(relation) for *_, data in edges]
@@ -66,9 +68,22 @@ def networkx_parts(
     elif graph.is_multigraph() and edges:
         keys = [key for *_, key in graph.edges(keys=True)]
         types = keys if all(isinstance(key, str) for key in keys) else None
+    source, target = (
+        np.array([position[edge[end]] for edge in edges], dtype=np.int64) for end in (0, 1)
+    )
+    directed = graph.is_directed() if directed is None else directed
+    if weights is not None and graph.is_directed():
+        keep, mutual = _once(source, target, weights, types, len(ids))
+        kept = np.flatnonzero(keep)
+        source, target, weights = source[kept], target[kept], [weights[i] for i in kept]
+        types = None if types is None else [types[i] for i in kept]
+        if isinstance(directed, bool) and directed and mutual:
+            directed = [] if types is None else sorted(map(str, {*types} - mutual))
+        elif not isinstance(directed, bool | str):
+            directed = [name for name in directed if name not in mutual]
     return {
-        "source": np.array([position[u] for u, _, _ in edges], dtype=np.int64),
-        "target": np.array([position[v] for _, v, _ in edges], dtype=np.int64),
+        "source": source,
+        "target": target,
         "weights": weights,
         "num_nodes": len(ids),
         "features": X,
@@ -76,21 +91,74 @@ def networkx_parts(
         "labels": labels,
         "node_ids": pd.Index(ids, tupleize_cols=False),
         "relation": types,
-        "directed": graph.is_directed() if directed is None else directed,
+        "directed": directed,
     }
 
 
-def _attribute(graph: nx.Graph, name: str, holds: str) -> list[Any]:
-    """This attribute of every node."""
-    lacking = [node for node in graph.nodes if name not in graph.nodes[node]]
+def _once(
+    source: np.ndarray, target: np.ndarray, weights: list[float], types: list[str] | None, n: int
+) -> tuple[np.ndarray, set[str]]:
+    """Which rows to read, so that an edge without a direction, which a `DiGraph` has both ways with
+    the same weight, is not added to itself; and the types of which that is true."""
+    named = np.full(len(source), "", dtype=object) if types is None else np.array(types, object)
+    codes, names = pd.factorize(named)
+    keep, values = np.ones(len(source), dtype=bool), as_weights(weights, len(source))
+    mutual = set()
+    for code, name in enumerate(names):
+        rows = codes == code
+        A = sp.coo_array((values[rows], (source[rows], target[rows])), shape=(n, n))
+        if is_symmetric(A):
+            keep[rows] = (source <= target)[rows]
+            mutual.add(name)
+    return keep, mutual
+
+
+def unread(graph: nx.Graph, relation: str | None) -> Iterator[str]:
+    """What only some nodes or edges have, and is therefore not used; one sentence each."""
+    lacking = [node for node in graph.nodes if not graph.nodes[node].get("kind")]
+    if 0 < len(lacking) < len(graph):
+        having = count(len(lacking), "node has", "nodes have")
+        first = shorten(str(lacking[0]))
+        yield f"Kinds of nodes are not used: {having} no attribute 'kind', {first} first."
+    if relation is None and graph.is_multigraph():
+        keys = [key for *_, key in graph.edges(keys=True)]
+        others = [key for key in keys if not isinstance(key, str)]
+        if 0 < len(others) < len(keys):
+            having, first = count(len(others), "edge has", "edges have"), shorten(str(others[0]))
+            yield f"Keys of edges are not used as types: {having} none that is text, {first} first."
+
+
+def bare_kinds(graph: nx.Graph, features: str | Sequence[str] | None) -> set[str]:
+    """The kinds of which no node has one of these attributes; none if some node has no kind."""
+    kinds = [graph.nodes[node].get("kind") for node in graph.nodes]
+    if not features or not all(kinds):
+        return set()
+    names = [features] if isinstance(features, str) else features
+    with_some = {
+        kind
+        for kind, node in zip(kinds, graph.nodes, strict=True)
+        if any(name in graph.nodes[node] for name in names)
+    }
+    return set(kinds) - with_some if with_some else set()
+
+
+def _attribute(graph: nx.Graph, name: str, holds: str, bare: set[str]) -> list[Any]:
+    """This attribute of every node; zeros for nodes of kinds that have none."""
+    given = [graph.nodes[node] for node in graph.nodes]
+    lacking = [
+        node
+        for node, data in zip(graph.nodes, given, strict=True)
+        if name not in data and data.get("kind") not in bare
+    ]
     if lacking:
         must = f"have the attribute {name!r}, {holds} each"
         raise must_be("Every node", must, f"none at node {lacking[0]!r}")
-    return [graph.nodes[node][name] for node in graph.nodes]
+    nothing = np.zeros_like(next((data[name] for data in given if name in data), 0))
+    return [data.get(name, nothing) for data in given]
 
 
 def to_networkx(graph: Graph) -> nx.Graph:
-    """A NetworkX graph: ids, `label` (where known), `kind`, `weight`.
+    """A NetworkX graph: ids, `label` (where known), `kind`, `weight`, `x` (a node's features).
 
     Directed if some type is (undirected edges go both ways then); a multigraph with the type as
     the key if there are several types.
@@ -111,6 +179,13 @@ def to_networkx(graph: Graph) -> nx.Graph:
     if graph.kinds is not None:
         for node, code in zip(ids, graph.kinds.codes, strict=True):
             made.nodes[node]["kind"] = graph.kinds.names[code]
+    if graph.features is not None:
+        having = np.arange(len(ids))
+        if graph.kinds is not None:
+            having = np.flatnonzero(graph.kinds.has_features)
+        for at in having.tolist():
+            row = graph.features[at]
+            made.nodes[ids[at]]["x"] = row.toarray().ravel() if sp.issparse(row) else row.copy()
     for kind in types:
         M = sp.coo_array(kind.matrix) if directed else kind.each_once()
         for u, v, value in zip(*M.coords, M.data.tolist(), strict=True):
@@ -123,7 +198,7 @@ def to_networkx(graph: Graph) -> nx.Graph:
 # -- PyG -----------------------------------------------------------------------------------------
 
 
-def from_data(cls: type[Graph], data: Data, directed: Directed) -> Graph:
+def from_data(cls: type[Graph], data: Data, directed: Directed | None) -> Graph:
     """See `Graph.from_pyg`; a notice counts repeated edges."""
     ends = data.edge_index.numpy(force=True)
     weight = getattr(data, "edge_weight", None)
@@ -136,7 +211,7 @@ def from_data(cls: type[Graph], data: Data, directed: Directed) -> Graph:
         A.data[:] = 1
     graph = cls.from_scipy(
         A,
-        directed=directed,
+        directed=bool(getattr(data, "directed", False)) if directed is None else directed,
         features=None if data.x is None else pyg_features(data.x),
         labels=None if data.y is None else data.y.numpy(force=True).ravel(),
         node_ids=getattr(data, "node_ids", None),
@@ -171,20 +246,26 @@ def masks(data: Any) -> dict[str, np.ndarray]:
     return found
 
 
-def from_hetero(cls: type[Graph], data: HeteroData, directed: Directed) -> Graph:
+def from_hetero(cls: type[Graph], data: HeteroData, directed: Directed | None) -> Graph:
     """The graph of all nodes, kind after kind.
 
     The relation in the middle of (source, relation, target) is the type; where two have the same
     one, all three are. Relations called `rev_…` are left out: they are another's, backwards.
+    Without `directed`, types that the attribute `directed` (a list) names have a direction.
     """
     kinds = list(data.node_types)
     counts = [int(data[kind].num_nodes) for kind in kinds]
     start = dict(zip(kinds, np.cumsum([0, *counts[:-1]]).tolist(), strict=True))
     triples = [t for t in data.edge_types if not t[1].startswith("rev_")]
     middles = [t[1] for t in triples]
+    named = [t[1] if middles.count(t[1]) == 1 else " ".join(t) for t in triples]
+    if directed is None:
+        one_way = getattr(data, "directed", ())
+        directed = [name for t, name in zip(triples, named, strict=True) if t[1] in one_way]
+    wanted = dict(zip(named, which_directed(named, directed), strict=True))
     ends, types, weights = [], [], []
     weighted = any("edge_weight" in data[t] for t in triples)
-    for triple in triples:
+    for triple, name in zip(triples, named, strict=True):
         pair = data[triple].edge_index.numpy(force=True)
         given = data[triple].get("edge_weight")
         values = np.ones(pair.shape[1]) if given is None else given.numpy(force=True).ravel()
@@ -192,9 +273,8 @@ def from_hetero(cls: type[Graph], data: HeteroData, directed: Directed) -> Graph
             size = (counts[kinds.index(triple[0])],) * 2
             if is_symmetric(sp.coo_array((values, tuple(pair)), shape=size)):
                 once = pair[0] <= pair[1]
-                pair, values = pair[:, once], values[once]
+                pair, values, wanted[name] = pair[:, once], values[once], False
         ends.append(pair + np.array([[start[triple[0]]], [start[triple[2]]]]))
-        name = triple[1] if middles.count(triple[1]) == 1 else " ".join(triple)
         types += [name] * pair.shape[1]
         weights.append(values)
     edges = np.concatenate(ends, axis=1) if ends else np.empty((2, 0), dtype=np.int64)
@@ -204,8 +284,8 @@ def from_hetero(cls: type[Graph], data: HeteroData, directed: Directed) -> Graph
         part = data[kind]
         if part.get("y") is not None:
             labels[start[kind] : start[kind] + number] = part.y.numpy(force=True).ravel()
-        if part.get("x") is not None:
-            blocks.append((start[kind], pyg_features(part.x)))
+        blocks.append(None if part.get("x") is None else pyg_features(part.x))
+        if blocks[-1] is not None:
             described.append(kind)
         ids += list(part.get("node_ids", [(kind, i) for i in range(number)]))
     graph = cls.from_edges(
@@ -213,29 +293,24 @@ def from_hetero(cls: type[Graph], data: HeteroData, directed: Directed) -> Graph
         edges[1],
         weights=np.concatenate(weights) if weighted else None,
         num_nodes=sum(counts),
-        features=stacked(blocks, sum(counts)),
+        features=stacked(blocks, counts),
         labels=labels,
         class_names=getattr(data, "class_names", None),
         node_ids=pd.Index(ids, tupleize_cols=False),
         relation=types or None,
-        directed=directed,
+        directed=[name for name in wanted if wanted[name]] if types else False,
     )
     return graph.with_kinds(np.repeat(kinds, counts), described=described)
 
 
-def stacked(blocks: list[tuple[int, Any]], n: int) -> Any:
-    """Features of several kinds: rows below each other, every kind with columns of its own."""
-    if not blocks:
-        return None
-    if len(blocks) == 1 and blocks[0][1].shape[0] == n:
-        return blocks[0][1]
-    tall = []
-    for first, X in blocks:
-        rows, width = X.shape
-        above, below = sp.csr_array((first, width)), sp.csr_array((n - first - rows, width))
-        tall.append(sp.vstack([above, sp.csr_array(X), below]))
-    whole = sp.hstack(tall, format="csr", dtype=np.float32)
-    return whole if any(sp.issparse(X) for _, X in blocks) else whole.toarray()
+def stacked(blocks: list[Any], counts: list[int]) -> Any:
+    """Features of several kinds of nodes, so many of each: rows below each other, every kind with
+    columns of its own; None where a kind has none."""
+    if len(blocks) == 1 or all(X is None for X in blocks):
+        return blocks[0] if blocks else None
+    every = [sp.csr_array((n, 0) if X is None else X) for X, n in zip(blocks, counts, strict=True)]
+    whole = sp.csr_array(sp.block_diag(every, format="csr"), dtype=np.float32)
+    return whole if any(sp.issparse(X) for X in blocks) else whole.toarray()
 
 
 def to_pyg(graph: Graph) -> Data | HeteroData:
@@ -258,6 +333,8 @@ def to_pyg(graph: Graph) -> Data | HeteroData:
     data.node_ids, data.class_names = list(graph.node_ids), list(graph.class_names)
     if len(graph.self_loops):
         data.self_loops = torch.tensor(graph.self_loops)
+    if graph.types[0].directed:
+        data.directed = True
     return data
 
 
@@ -311,4 +388,6 @@ def _to_hetero(graph: Graph) -> HeteroData:
             if graph.is_weighted:
                 edge.edge_weight = torch.from_numpy(M.data[rows])
     data.class_names = list(graph.class_names)
+    if one_way := [kind.name for kind in graph.types if kind.directed]:
+        data.directed = one_way
     return data

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -52,22 +52,34 @@ class DivergedError(BeliefOverflowError):
 
 
 Observer = Callable[[Epoch], None]
-Begin = Callable[[str, int], Observer | None]
-"""Told of every piece of training (its name, its epochs at most); may return an observer."""
+
+
+class Begin(Protocol):
+    """Called as each piece of training begins, with the most epochs it takes."""
+
+    def __call__(self, name: str, epochs: int, /) -> Observer | None: ...
+
+
+@runtime_checkable
+class Counting(Begin, Protocol):
+    """A `Begin` that counts the pieces, and wants to know how many more are to come."""
+
+    begun: int
+
+    def expect(self, pieces: int) -> None: ...
 
 
 def expect(begin: Begin | None, pieces: int) -> None:
-    """Tells whoever is told of every piece how many more there will be, if it wants to know."""
-    more: Callable[[int], None] | None = getattr(begin, "expect", None)
-    if more is not None:
-        more(pieces)
+    """So many more pieces of training are to come than was known."""
+    if isinstance(begin, Counting):
+        begin.expect(pieces)
 
 
 def repeated(begin: Begin | None, times: int, name: str) -> Begin | None:
-    """Whom to tell of so many repetitions of all that was begun so far, under one name."""
+    """A `begin` for repetitions of everything begun so far, all under one name."""
     if begin is None:
         return None
-    expect(begin, times * getattr(begin, "begun", 1))
+    expect(begin, times * (begin.begun if isinstance(begin, Counting) else 1))
     return lambda _, epochs: begin(name, epochs)
 
 
@@ -199,8 +211,8 @@ def descend(
             phase,
             updates,
             loss.item(),
-            accuracy(target.train(seen), target.train(target.labels)),
-            choice.score(target.val(seen), target.val(target.labels)),
+            accuracy(target.train(seen), target.train_labels),
+            choice.score(target.val(seen), target.val_labels),
         )
         if not epoch.loss < LARGEST_LOSS:
             raise DivergedError(epoch)

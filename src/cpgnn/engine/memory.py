@@ -1,4 +1,4 @@
-"""What there is of memory, and whether a graph can be trained on with it."""
+"""How much memory there is, and whether a graph can be trained in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CGROUP = Path("/sys/fs/cgroup/memory.max")
 PER_WEIGHT, HIDDEN = 16, 64
 """Bytes for a 32-bit weight with its gradient and two moments; hidden units for each feature."""
 MATRICES = 8
-"""Matrices between classes that are there at the same time: estimate, learned, intervals, …"""
+"""Matrices between classes that are held at once: estimate, learned, intervals, …"""
 
 
 def memory_limit() -> int:
@@ -34,7 +34,7 @@ def address_space() -> int | None:
 
 
 def _container() -> int:
-    """What a container may use; more than any machine has where that is not said."""
+    """What a container may use; without a limit, more than any machine has."""
     try:
         return int(CGROUP.read_text())
     except (OSError, ValueError):

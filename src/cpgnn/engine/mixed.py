@@ -30,7 +30,7 @@ class Category:
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """What X was."""
+    """What the cells of X were before they became numbers."""
 
     gaps: sp.csr_array
     """[n, F] bool: the cells that were empty. A category without a 1 is empty, too."""

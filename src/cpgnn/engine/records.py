@@ -1,4 +1,4 @@
-"""JSON files of runs and models as types: whatever is not of that form is refused by name."""
+"""JSON files of runs and models as types; an entry of another form is an error that names it."""
 
 from __future__ import annotations
 
@@ -113,14 +113,9 @@ def read_record(kind: type[R], path: Path) -> R:
         return kind.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise damaged(path, reason(first["loc"], first["msg"])) from None
-
-
-def reason(where: tuple[int | str, ...], what: str) -> str:
-    """ "test.accuracy.n: Input should be a valid integer", on one line and not too long."""
-    entry = ".".join(map(str, where))
-    text = " ".join((f"{entry}: {what}" if entry else what).split())
-    return text if len(text) <= 300 else f"{text[:300]}…"
+        entry = "".join(f"{part}." for part in first["loc"])[:-1]  # such as test.accuracy.n
+        why = " ".join((f"{entry}: {first['msg']}" if entry else first["msg"]).split())
+        raise damaged(path, why if len(why) <= 300 else f"{why[:300]}…") from None
 
 
 def damaged(path: Path, why: str) -> InputError:

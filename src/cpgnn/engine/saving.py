@@ -31,6 +31,7 @@ from cpgnn.engine.saving_blend import BlendFiles, BlendRecord, blend_record
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.text import listed
 from cpgnn.errors import InputError, must_be
+from cpgnn.evaluation.calibration import FLATTEST, STARKEST
 from cpgnn.evaluation.intervals import EdgeFrequency
 from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder
@@ -47,6 +48,13 @@ FORMATS = PAPER, BLEND = 2, 3
 """Raised when what is written changes: 2 added the temperature and the intervals, 3 blends."""
 MODEL_FILES = CONFIG, WEIGHTS = "model.json", "weights.safetensors"
 FREQUENCIES = ("edge_frequency", *(f"edge_frequency.{x}" for x in ("low", "high", "edges")))
+SAME = (
+    *("architecture", "num_layers", "settings", "validation_score", "temperature", "contrast"),
+    *("self_trained", "evidence", "initial_from"),
+)
+"""Entries of model.json that are attributes of a classifier, which end in an underscore there."""
+ARRAYS = ("compatibility", "initial_compatibility", "calibration", "class_shares")
+"""The same of weights.safetensors."""
 PLAIN = str | int | float | bool | np.generic
 Name = str | Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | bool
 
@@ -91,6 +99,7 @@ class ModelRecord(Record):
     scaling: Literal["rows", "standard", "none"]
     validation_score: Number
     temperature: float = Field(gt=0)
+    contrast: float = Field(0.0, ge=FLATTEST, le=STARKEST)
     self_trained: Count = 0
     evidence: dict[str, Share] = Field(default_factory=dict)
     edge_frequency: FrequencyRecord
@@ -117,19 +126,12 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
     """Writes `folder`, whole or not at all."""
     model = classifier.model_
     if classifier.architecture_ is None and isinstance(model, CPGNN):
-        raise must_be(
-            "The prior",
-            "be a built-in one to be saved",
-            "a custom module",
-            "Save its weights yourself: torch.save(classifier.model_.state_dict(), …).",
-        )
+        hint = "Save its weights yourself: torch.save(classifier.model_.state_dict(), …)."
+        raise must_be("The prior", "be a built-in one to be saved", "a custom module", hint)
     if not hasattr(classifier, "graph_"):
-        raise must_be(
-            "The model",
-            "have the graph it was fitted on to be saved again",
-            "one loaded without",
-            "Try CPGNNClassifier.load(folder, graph), or copy the folder.",
-        )
+        must = "have the graph it was fitted on to be saved again"
+        hint = "Try CPGNNClassifier.load(folder, graph), or copy the folder."
+        raise must_be("The model", must, "one loaded without", hint)
     graph, found = classifier.graph_, classifier.edge_frequency_interval_
     for name in graph.class_names:
         if not isinstance(name, PLAIN):
@@ -138,9 +140,7 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "format": PAPER if isinstance(model, CPGNN) else BLEND,
         "cpgnn_version": cpgnn.__version__,
         "shape": {name: getattr(graph, name) for name in ShapeRecord.model_fields},
-        "architecture": classifier.architecture_,
-        "num_layers": classifier.num_layers_,
-        "settings": classifier.settings_,
+        **{name: getattr(classifier, f"{name}_") for name in SAME},
         "parameters": {
             name: value
             for name, value in classifier.get_params(deep=False).items()
@@ -150,20 +150,12 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         "feature_names": classifier.feature_names_in_,
         "nodes": classifier.nodes_,
         "scaling": classifier.scaler_.kind,
-        "validation_score": classifier.validation_score_,
-        "temperature": classifier.temperature_,
-        "self_trained": classifier.self_trained_,
-        "evidence": classifier.evidence_,
         "edge_frequency": {name: getattr(found, name) for name in FrequencyRecord.model_fields},
-        "initial_from": classifier.initial_from_,
         "kept": classifier.kept_,
     }
     arrays = {
-        "compatibility": classifier.compatibility_,
-        "initial_compatibility": classifier.initial_compatibility_,
+        **{name: getattr(classifier, f"{name}_") for name in ARRAYS},
         **dict(zip(FREQUENCIES, (found.share, found.low, found.high, found.edges), strict=True)),
-        "calibration": classifier.calibration_,
-        "class_shares": classifier.class_shares_,
         "scaler.mean": classifier.scaler_.mean,
         "scaler.std": classifier.scaler_.std,
         **{f"split.{part}": getattr(classifier.split_, part) for part in PARTS},
@@ -206,30 +198,26 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
             classifier.model_, classifier.node_ids_ = files.made(arrays), files.ids(arrays)
         except (ValueError, RecursionError) as error:  # also of JSON, and of Unicode
             raise damaged(folder / WEIGHTS, str(error)) from None
-    classifier.architecture_, classifier.num_layers_ = record.architecture, record.num_layers
-    classifier.settings_ = record.settings
+    for name in SAME:
+        setattr(classifier, f"{name}_", getattr(record, name))
+    for name in ARRAYS:  # earlier models lack some
+        setattr(classifier, f"{name}_", arrays.get(name))
     classifier.scaler_ = FeatureScaler(
         record.scaling,
         record.shape.num_features,
         arrays.get("scaler.mean"),
         arrays.get("scaler.std"),
     )
-    classifier.compatibility_ = arrays["compatibility"]
-    initial = arrays.get("initial_compatibility")
-    classifier.initial_compatibility_, classifier.initial_from_ = initial, record.initial_from
     share, low, high, edges = (arrays[name] for name in FREQUENCIES)
+    initial = arrays.get("initial_compatibility")
     made = EdgeFrequency(share, low, high, edges, initial, **dict(record.edge_frequency))
     classifier.edge_frequency_interval_, classifier.edge_frequency_ = made, made.share
-    classifier.temperature_, classifier.calibration_ = record.temperature, arrays["calibration"]
     if "honest.nodes" in arrays:  # earlier models kept none
         classifier.honest_ = Honest(arrays["honest.nodes"], arrays["honest.logits"])
-    classifier.self_trained_, classifier.evidence_ = record.self_trained, record.evidence
-    classifier.class_shares_ = arrays.get("class_shares")  # models of 0.1 have none
     classifier.nodes_ = record.nodes
     classifier.kept_ = Epoch(**dict(record.kept)) if record.kept else None
     classifier.n_features_in_ = record.shape.num_features or 0
     classifier.feature_names_in_ = record.feature_names
-    classifier.validation_score_ = record.validation_score
     classifier.classes_ = as_array(record.class_names)
     if graph is not None:
         classifier.graph_ = _own_graph(folder, record, graph)
@@ -249,14 +237,10 @@ def _read_record(path: Path) -> ModelRecord:
         raise must_be(f"{path.parent}", must, "a folder without them")
     written = read_record(FormatRecord, path)
     if written.format not in FORMATS:
-        raise must_be(
-            f"{path}",
-            f"have model format {PAPER} or {BLEND}",
-            f"format {written.format}, written by cpgnn {written.cpgnn_version}",
-            "Upgrade cpgnn to read it."
-            if written.format > BLEND
-            else "Fit and save the model again.",
-        )
+        newer = written.format > BLEND
+        hint = "Upgrade cpgnn to read it." if newer else "Fit and save the model again."
+        got = f"format {written.format}, written by cpgnn {written.cpgnn_version}"
+        raise must_be(f"{path}", f"have model format {PAPER} or {BLEND}", got, hint)
     return read_record(ModelRecord, path)
 
 
@@ -320,12 +304,8 @@ def _blend_files(record: ModelRecord) -> BlendFiles:
 def _own_graph(folder: Path, record: ModelRecord, graph: Graph) -> Graph:
     """The graph, if it is the one the model was fitted on, with labels numbered as in the model."""
     if graph.fingerprint() != record.nodes:
-        raise must_be(
-            "The graph",
-            f"be the one that {folder} was fitted on",
-            f"one with other nodes ({graph.num_nodes:,})",
-            "Other graphs go into predict(graph).",
-        )
+        got, hint = f"one with other nodes ({graph.num_nodes:,})", "Use predict(graph) for others."
+        raise must_be("The graph", f"be the one that {folder} was fitted on", got, hint)
     shape = record.shape
     if (graph.num_nodes, graph.num_features) != (shape.num_nodes, shape.num_features):
         got = f"{graph.num_nodes:,} nodes and {graph.num_features or 'no'} features"
@@ -336,10 +316,7 @@ def _own_graph(folder: Path, record: ModelRecord, graph: Graph) -> Graph:
         return graph
     known = [name for name in names if name in graph.class_names]
     if known != list(graph.class_names):
-        raise must_be(
-            "The classes of the graph",
-            f"be those of {folder / CONFIG}, in the same order: {listed(names)}",
-            listed(graph.class_names),
-        )
+        must = f"be those of {folder / CONFIG}, in the same order: {listed(names)}"
+        raise must_be("The classes of the graph", must, listed(graph.class_names))
     code = np.array([*(names.index(name) for name in known), -1])  # labels of fewer classes
     return replace(graph, labels=code[graph.labels], class_names=names)

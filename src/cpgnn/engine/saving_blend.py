@@ -1,4 +1,4 @@
-"""A blend as arrays and a record: what of it goes into weights.safetensors and model.json."""
+"""A blend as arrays and a record, for weights.safetensors and model.json."""
 
 from __future__ import annotations
 

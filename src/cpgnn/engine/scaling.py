@@ -65,11 +65,8 @@ class FeatureScaler:
     def __call__(self, graph: Graph) -> Graph:
         """The graph with scaled features."""
         if graph.num_features != self.num_features:
-            raise must_be(
-                "The graph",
-                f"have the {self.num_features or 'no'} features the model was fitted with",
-                graph.num_features or "no features",
-            )
+            must = f"have the {self.num_features or 'no'} features the model was fitted with"
+            raise must_be("The graph", must, graph.num_features or "no features")
         X: Any = graph.features
         if X is None or self.kind == "none":
             return graph

@@ -18,7 +18,7 @@ Score = Callable[[Tensor, Tensor], float]
 def accuracy(logits: Tensor, labels: Tensor) -> float:
     """Share of rows whose largest logit is the label's."""
     hits = logits.numpy(force=True).argmax(axis=1) == labels.numpy(force=True)
-    return float(np.count_nonzero(hits)) / max(len(labels), 1)
+    return np.count_nonzero(hits) / max(hits.size, 1)
 
 
 def macro_f1(logits: Tensor, labels: Tensor) -> float:
@@ -64,12 +64,9 @@ def validation_score(name: str, positive: int | None = None) -> Score:
 
 def check_score(score: Score, target: Target, name: str) -> None:
     """Raises where the score of every epoch would be NaN: then it cannot choose one."""
-    labels = target.val(target.labels)
+    labels = target.val_labels
     uniform = torch.zeros(len(labels), target.view.graph.num_classes, device=labels.device)
     if len(labels) and np.isnan(score(uniform, labels)):
-        raise must_be(
-            "The validation nodes",
-            advise("include a node of the positive class for {}", select_by=name),
-            "none",
-            advise("Try another split, or {}.", select_by="accuracy"),
-        )
+        must = advise("include a node of the positive class for {}", select_by=name)
+        hint = advise("Try another split, or {}.", select_by="accuracy")
+        raise must_be("The validation nodes", must, "none", hint)

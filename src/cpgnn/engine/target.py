@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,15 @@ class Target:
 
     @property
     def has_validation(self) -> bool:
-        return len(self.labels) > self.num_train
+        return self.labels.shape[0] > self.num_train
+
+    @cached_property
+    def train_labels(self) -> Tensor:
+        return self.train(self.labels)
+
+    @cached_property
+    def val_labels(self) -> Tensor:
+        return self.val(self.labels)
 
     def train(self, rows: Tensor) -> Tensor:
         """The rows of training nodes."""
@@ -59,11 +68,11 @@ class Target:
 
     def loss(self, logits: Tensor) -> Tensor:
         """Mean cross-entropy over the training nodes."""
-        return cross_entropy(self.train(logits), self.train(self.labels), self.class_weight)
+        return cross_entropy(self.train(logits), self.train_labels, self.class_weight)
 
     def validation_loss(self, logits: Tensor) -> float:
         """Mean cross-entropy over the validation nodes."""
-        return float(cross_entropy(self.val(logits), self.val(self.labels), self.class_weight))
+        return float(cross_entropy(self.val(logits), self.val_labels, self.class_weight))
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = None) -> Tensor:

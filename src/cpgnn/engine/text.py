@@ -1,4 +1,4 @@
-"""Counts, lists and long values as they stand in a sentence: every message takes them from here."""
+"""Counts, lists and long values, worded for a sentence."""
 
 from __future__ import annotations
 

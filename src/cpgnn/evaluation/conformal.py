@@ -21,6 +21,7 @@ A blend has heard the neighbours through H by itself: its λ is 0, and all nodes
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
@@ -48,7 +49,8 @@ held out in turn."""
 FLOOR = 1e-3
 """The least that a belief is taken to suit: one neighbour alone rules nothing out."""
 UNFAIR = 0.01
-"""Level of the test whether calibration nodes are like the nodes without a label."""
+"""Level of the test whether labelled nodes are like the nodes without a label."""
+OUT_OF_FOLD = "labelled nodes, out of fold"
 
 
 def conformal_quantile(scores: np.ndarray, alpha: float) -> float:
@@ -99,8 +101,9 @@ class Promise:
     mean_size: Number | None = None
     """Mean number of classes in the sets of all nodes that are predicted."""
     p_fair: Share | None = None
-    """How often nodes drawn at random would differ from the others as much as the calibration
-    nodes do in how sure the model is (Kolmogorov–Smirnov); None where there are no others."""
+    """How often nodes drawn at random would differ from those without a label as much as labelled
+    ones do that the model did not learn from, in how sure it is (Kolmogorov–Smirnov): calibration
+    nodes, or, where these were judged out of fold, the held-out ones. None where too few are."""
 
     @property
     def is_unfair(self) -> bool:
@@ -146,7 +149,7 @@ class Promise:
         )
         if self.is_unfair:
             said.append(
-                "The calibration nodes are not like the nodes without a label: the model is surer "
+                "The labelled nodes are not like the nodes without a label: the model is surer "
                 f"of one kind than of the other (p = {self.p_fair:.1g}), so do not rely on it."
             )
         return said
@@ -185,6 +188,7 @@ class PredictionSets:
         """The promise in words, and the nodes without a label (or all nodes, where there are none
         without) that the model knows least about, by name."""
         of = unlabelled if unlabelled.any() else np.ones(len(self), dtype=bool)
+        without = " without a label" if unlabelled.any() else ""
         said = self.promise.sentences()
         for nodes, why in (
             (self.full, "all classes in their set: nothing can be ruled out"),
@@ -193,7 +197,8 @@ class PredictionSets:
             nodes = nodes[of[nodes]]
             if len(nodes):
                 ids = [shorten(str(name)) for name in self.node_ids[nodes]]
-                said.append(f"{count(len(nodes), 'node has', 'nodes have')} {why}. {some(ids)}.")
+                who = count(len(nodes), f"node{without} has", f"nodes{without} have")
+                said.append(f"{who} {why}. {some(ids)}.")
         return said
 
     def also(self, node: int, called: str) -> str:
@@ -212,9 +217,9 @@ class PredictionSets:
         return f"Could also be {either(others)} ({promise})."
 
     def texts(self) -> np.ndarray:
-        """[n] the classes of each set, separated by "|"."""
+        """[n] the classes of each set, separated by "|"; see `in_a_set`."""
         patterns, which = np.unique(self.contains, axis=0, return_inverse=True)
-        names = np.array(self.class_names, dtype=object)
+        names = np.array([in_a_set(name) for name in self.class_names], dtype=object)
         made = np.array(["|".join(names[row]) for row in patterns] or [""], dtype=object)
         return made[which.ravel()] if len(self.contains) else made[:0]
 
@@ -225,6 +230,16 @@ class PredictionSets:
 
     def __len__(self) -> int:
         return len(self.contains)
+
+
+def in_a_set(name: str) -> str:
+    """A class as it stands between "|": as it is called, as JSON where it could be read otherwise.
+
+    >>> "|".join(map(in_a_set, ["card", "cash|cheque"]))
+    'card|"cash|cheque"'
+    """
+    unclear = "|" in name or name.startswith('"')
+    return json.dumps(name, ensure_ascii=False) if unclear else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +280,7 @@ def evidence(
         nodes, said = out_of_fold
         P = P.copy()
         P[nodes] = said
-        return Evidence(nodes, nodes[:0], "labelled nodes, out of fold", P)
+        return Evidence(nodes, nodes[:0], OUT_OF_FOLD, P)
     if out_of_fold is not None:
         return Evidence(val, val[:0], "validation nodes, which also chose the model", P)
     held = np.intersect1d(held, val)
@@ -315,10 +330,11 @@ def make_promise(
         thresholds = tuple(conformal_quantile(group, alpha) for group in groups)
     else:
         thresholds = (conformal_quantile(own, alpha),) * P.shape[1]
-    others = np.flatnonzero(y < 0)
-    p_fair = None
-    if len(others) >= LEAST_TO_CHOOSE <= len(evidence.nodes):
-        p_fair = float(ks_2samp(S[evidence.nodes].min(axis=1), S[others].min(axis=1)).pvalue)
+    others, drawn, p_fair = np.flatnonzero(graph.unlabelled), evidence.nodes, None
+    if evidence.source == OUT_OF_FOLD:  # a model of all labels is surer: compare what it says only
+        drawn = np.setdiff1d(np.flatnonzero(y >= 0), drawn)
+    if len(others) >= LEAST_TO_CHOOSE <= len(drawn):
+        p_fair = float(ks_2samp(S[drawn].min(axis=1), S[others].min(axis=1)).pvalue)
     return Promise(
         coverage, per, thresholds, strength, tuple(counts.tolist()), evidence.source, p_fair=p_fair
     )

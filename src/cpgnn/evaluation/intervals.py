@@ -97,6 +97,7 @@ def edge_frequency_interval(
     initial: np.ndarray | None = None,
     beyond: np.ndarray | None = None,
     directed: bool = False,
+    asked: np.ndarray | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -105,13 +106,18 @@ def edge_frequency_interval(
 
     A [n, n], (u, v) for an edge from u to v, both ways unless it is `directed`; labels [n], looked
     at only for `train` and `val`; B [n, c] beliefs, of `val` by a model that had not learned from
-    their labels. A resample draws the labelled nodes with replacement, and an edge counts as often
+    their labels; `asked` [n] which nodes have a class at all (None: all of them).
+    A resample draws the labelled nodes with replacement, and an edge counts as often
     as its labelled ends were drawn, multiplied (two ends: damped, see `DAMPING`). The interval is
     about this graph: it narrows by √(1 − f²), f the share of the edges of a class's labelled nodes
     that lead to labelled ones, and is a point when all are.
     """
     check_share("confidence", confidence, zero=False)
     check_count("resamples", resamples, least=2)
+    if asked is not None and not asked.all():
+        at = np.cumsum(asked) - 1
+        A, labels, B = A[asked][:, asked], labels[asked], B[asked]
+        train, val = at[train], at[val]
     n, c = B.shape
     known = np.concatenate([train, val])
     base = edge_frequency(A, enhanced_belief(B, labels, known))

@@ -1,7 +1,7 @@
 """Scores of predictions on held-out nodes, each with its n and a 95 % interval.
 
-The point values are scikit-learn's. The intervals are closed forms that hold the value they are
-about, keep a width where every node is right, and cover at the sizes people have (measured in
+The point values are scikit-learn's. The intervals are closed forms that contain the value they are
+about, have a width even where every node is right, and hold at the sizes people have (measured in
 tests/evaluation/test_metrics.py; a bootstrap held the ROC-AUC of ten positives in 67 of 100 cases):
 
 - shares: Wilson; average precision: Wilson over the positive nodes;
@@ -253,7 +253,7 @@ class Ranking:
         """The scores that occur, falling."""
 
     def counts(self, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Hits and nodes from each of the values on; nodes count `weight` [t] times, or once."""
+        """Hits and nodes at or above each value; a node counts `weight` [t] times, or once."""
         w = np.ones(len(self.hit)) if weight is None else weight[self.order]
         return np.cumsum(w * self.hit)[self.last_of_tie], np.cumsum(w)[self.last_of_tie]
 

@@ -1,4 +1,4 @@
-"""Part of a graph: some of its nodes, and what there is between them."""
+"""Part of a graph: some of its nodes, and the edges between them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def part_of(
 
 
 def without_edges(graph: Graph, nodes: np.ndarray | None = None) -> Graph:
-    """The same nodes, or only these of them, with features and labels; nobody has a neighbour."""
+    """The same nodes, or only these of them, with features and labels; none has a neighbour."""
     n = graph.num_nodes if nodes is None else len(nodes)
     nothing = sp.csr_array((n, n), dtype=graph.adjacency.dtype)
     if nodes is not None and n < graph.num_nodes:

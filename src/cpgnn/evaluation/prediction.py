@@ -14,7 +14,7 @@ from cpgnn.engine.inputs import logits_of
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import count
 from cpgnn.errors import BeliefOverflowError, Message, NotInductiveError, advise
-from cpgnn.evaluation.calibration import softmax
+from cpgnn.evaluation.calibration import Scaling, softmax
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN, Architecture
 
@@ -33,14 +33,14 @@ class Prediction:
     """[n]: nodes without edges and features, of which the model cannot know a thing."""
     class_shares: np.ndarray | None
     """[c], of the training labels: the probabilities of those nodes."""
-    temperature: float
+    scaling: Scaling
     said: Said | None = None
     """Of a blend: what its logits are made of."""
 
     @cached_property
     def probabilities(self) -> np.ndarray:
-        """softmax(logits / T), float64 [n, c]; the class shares where nothing is known."""
-        P = softmax(self.logits, self.temperature)
+        """Of the scaled logits, float64 [n, c]; the class shares where nothing is known."""
+        P = softmax(self.logits, *self.scaling)
         P[self.nothing_known] = self.class_shares
         return P
 
@@ -49,13 +49,10 @@ def finite_logits(model: CPGNN, scaled: Graph) -> np.ndarray:
     """One forward pass over all nodes, [n, c]."""
     logits = logits_of(model, scaled)
     if lost := int((~np.isfinite(logits)).any(axis=1).sum()):
-        raise BeliefOverflowError(
-            Message(
-                f"Beliefs of {count(lost, 'node')} must be finite. Got infinite ones with "
-                f"K = {model.num_layers}. ",
-                advise("Try {}, or fewer layers.", normalization=("sym", "row")),
-            )
-        )
+        nodes, K = count(lost, "node"), model.num_layers
+        text = f"Beliefs of {nodes} must be finite. Got infinite ones with K = {K}. "
+        hint = advise("Try {}, or fewer layers.", normalization=("sym", "row"))
+        raise BeliefOverflowError(Message(text, hint))
     return logits
 
 
@@ -83,20 +80,32 @@ def nothing_known(
 
 def strangers(why: str, graph: Graph) -> NotInductiveError:
     """Nodes that a model with "no features", say, cannot know."""
-    return NotInductiveError(
-        Message(
-            f"A model fitted with {why} knows its nodes by position and cannot predict nodes it "
-            f"has not seen. Got a graph of {graph.num_nodes:,} nodes that are not the fitted "
-            "ones. ",
-            advise(
-                "Try features with {}, or fit again with the new nodes.", prior=("mlp", "cheby")
-            ),
-        )
+    text = (
+        f"A model fitted with {why} knows its nodes by position and cannot predict nodes it has "
+        f"not seen. Got a graph of {graph.num_nodes:,} nodes that are not the fitted ones. "
     )
+    hint = "Try features with {}, or fit again with the new nodes."
+    return NotInductiveError(Message(text, advise(hint, prior=("mlp", "cheby"))))
+
+
+def as_in_fit(graph: Graph, wanted: Sequence[str] | None, fitted: Graph | None) -> Graph:
+    """A later graph with its features in the order of the fit, where both name them, and asking
+    for the kind of nodes that had labels there."""
+    return _asking(in_order(graph, wanted), fitted)
+
+
+def _asking(graph: Graph, fitted: Graph | None) -> Graph:
+    before, now = None if fitted is None else fitted.kinds, graph.kinds
+    if fitted is None or before is None or now is None:
+        return graph
+    wanted = tuple(before.names[code] for code in np.unique(before.codes[fitted.predicted]))
+    asking = replace(now, asked=wanted)
+    if (asking.labelled(graph.labels) == graph.predicted).all():
+        return graph
+    return replace(graph, kinds=asking)
 
 
 def in_order(graph: Graph, wanted: Sequence[str] | None) -> Graph:
-    """The graph with its features in the order of the fit, where both name them."""
     given = graph.feature_names
     if wanted is None or given is None or tuple(wanted) == given:
         return graph

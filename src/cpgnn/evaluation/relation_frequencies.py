@@ -43,6 +43,7 @@ def relation_frequencies(
             val,
             B,
             directed=name in one_way,
+            asked=graph.predicted,
             confidence=confidence,
         )
         for name, relation in heard_relations(graph).items()

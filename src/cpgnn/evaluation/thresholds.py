@@ -117,7 +117,7 @@ def threshold_scores(
 
 
 def call_scores(called: np.ndarray, positive: np.ndarray) -> dict[str, Scored]:
-    """Precision and recall where the nodes `called`, [t] or [repeats, t], are held for positive."""
+    """Precision and recall if the nodes `called`, [t] or [repeats, t], are taken for positive."""
     called = np.atleast_2d(called)
     hits = (called & positive).sum() / len(called)
     return {
@@ -132,12 +132,9 @@ def check_flaggable(graph: Graph, judged: np.ndarray, target: int | None) -> Non
         got, hint = f"{graph.num_classes} classes", advise("Name it, e.g. {}.", positive="fraud")
         raise must_be("A threshold", "be for one class", got, hint)
     if not (graph.labels[judged] == target).any():
-        raise must_be(
-            "The nodes that choose the threshold",
-            f"include one of class {graph.class_names[target]!r}",
-            "none",
-            advise("Label more of them, or try {}.", seed=1),
-        )
+        must = f"include one of class {graph.class_names[target]!r}"
+        hint = advise("Label more of them, or try {}.", seed=1)
+        raise must_be("The nodes that choose the threshold", must, "none", hint)
 
 
 def flagged(table: pd.DataFrame, flag: Flag) -> pd.DataFrame:

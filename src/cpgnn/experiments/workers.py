@@ -39,14 +39,11 @@ def worker_processes(count: int) -> Iterator[Outcomes]:
     try:
         yield outcomes
     except BrokenProcessPool:
-        raise CPGNNError(
-            Message(
-                "A worker process was killed, perhaps because memory ran out. Try again with a "
-                "smaller ",
-                Mention("workers"),
-                ". Finished runs are kept.",
-            )
-        ) from None
+        text = (
+            "A worker process was killed, perhaps because memory ran out. Try again with a smaller "
+        )
+        end = ". Finished runs are kept."
+        raise CPGNNError(Message(text, Mention("workers"), end)) from None
     except BaseException:
         our_end.close()
         raise

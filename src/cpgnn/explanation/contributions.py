@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from cpgnn.blend.blend import Said
+from cpgnn.blend.blend import Blend, Said
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import edge_frequency, enhanced_belief
 from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.inputs import evaluating, logits_of
-from cpgnn.errors import check_count, wrong_value
+from cpgnn.engine.text import listed, shorten
+from cpgnn.errors import check_count, must_be, wrong_value
+from cpgnn.evaluation.calibration import AS_THEY_ARE
 from cpgnn.evaluation.prediction import Prediction
 from cpgnn.explanation.explanation import PRIOR, Explanation
 from cpgnn.explanation.features import Features, Typical, features_of
@@ -22,7 +24,7 @@ from cpgnn.explanation.walks import Walks, split_walks
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
 from cpgnn.propagation import prior_belief
-from cpgnn.relations.derived import is_far
+from cpgnn.relations.derived import counted, is_far, with_columns_of_others
 
 MOST_FAR = 1_000_000
 """Terms of nodes two hops away that are told one by one at most."""
@@ -35,7 +37,7 @@ def explain(
     *,
     features: int = 0,
 ) -> Explanation:
-    """The logits of `nodes` (ids; all nodes if None) as exact sums over prior and neighbours.
+    """The logits of `nodes` (ids; None: all predicted ones) as exact sums, by prior and neighbours.
 
     Of a blend: own part + one term for every neighbour, see `Blend`. Of the paper's model:
     logits_v = 1/c + B̄^(0)_v + Σ_u M_vu B̄^(K-1)_u H̄, where M is A or its normalisation. The prior
@@ -60,11 +62,14 @@ def explain(
         raise wrong_value("model", must, type(model).__name__)
     made, labels = given.prediction, given.labels
     ids = made.graph.node_ids.to_numpy()
-    where = np.arange(len(ids)) if nodes is None else made.graph.positions(nodes)
+    where = _asked_for(made.graph, nodes)
     known = np.flatnonzero(np.isin(given.used_for, ["train", "val"]) & (labels >= 0))
-    ends = made.graph.degrees @ enhanced_belief(made.probabilities, labels, known)
+    asked = made.graph.predicted
+    degrees = np.where(asked, made.graph.degrees, 0)
+    ends = degrees @ enhanced_belief(made.probabilities, labels, known)
     terms = _walked(given, where) if made.said is None else _blended(made.said, where)
     neighbours = terms.pop("neighbours")
+    terms["looks_like"] = np.where(asked[neighbours], terms["looks_like"], -1)
     if features:
         terms["features"] = _features(given, terms, where, features)
     return Explanation(
@@ -78,7 +83,7 @@ def explain(
         neighbour_labels=labels[neighbours],
         edge_frequency=given.edge_frequency,
         edge_share=edge_share(ends, given.edge_frequency),
-        weighted=made.graph.is_weighted,
+        counted=counted(made.graph),
         nothing_known=made.nothing_known[where],
         **terms,
     )
@@ -93,6 +98,20 @@ def explain_features(
     made = explain(model, graph, nodes, features=top).features
     assert made is not None
     return made
+
+
+def _asked_for(graph: Graph, nodes: Any) -> np.ndarray:
+    """Positions of the nodes to explain, all by default; those of other kinds have no class."""
+    if nodes is None:
+        return np.flatnonzero(graph.predicted)
+    where = graph.positions(nodes)
+    other = where[~graph.predicted[where]]
+    if graph.kinds is not None and len(other):
+        node, kinds = shorten(str(graph.node_ids[other[0]])), graph.kinds
+        having = listed(sorted({kinds.names[code] for code in kinds.codes[graph.predicted]}))
+        must = f"be of the kind that has classes, {having}"
+        raise must_be(f"Node {node}", must, kinds.names[kinds.codes[other[0]]])
+    return where
 
 
 def _walked(given: _Given, where: np.ndarray) -> dict[str, Any]:
@@ -171,8 +190,19 @@ def _features(given: _Given, terms: dict[str, Any], where: np.ndarray, top: int)
     taught = None
     if model is not None and fitted is not None:
         taught = labels_of(fitted.labels, model.split_.train)
-    typical = Typical(given.prediction.graph, given.class_names, fitted, taught, shape)
+    graph = given.prediction.graph
+    if said is not None:
+        read = _as_read(said.blend, graph)
+        fitted = read if fitted is graph else fitted and _as_read(said.blend, fitted)
+        graph = read
+    typical = Typical(graph, given.class_names, fitted, taught, shape)
     return features_of(pieces, parts, typical, where, top)
+
+
+def _as_read(blend: Blend, graph: Graph) -> Graph:
+    """The graph with what its nodes have of columns that only other kinds have."""
+    read = with_columns_of_others(blend.edge_weights(graph))
+    return replace(graph, features=read.features, mixed=read.mixed)
 
 
 def edge_share(ends: np.ndarray, F: np.ndarray) -> np.ndarray:
@@ -227,7 +257,9 @@ def _bare(network: CPGNN, graph: Graph | None) -> _Given:
     if graph is None:
         raise wrong_value("graph", "be given with a bare CPGNN", "None")
     n, names = graph.num_nodes, tuple(str(name) for name in graph.class_names)
-    made = Prediction(graph, graph, logits_of(network, graph), np.zeros(n, dtype=bool), None, 1.0)
+    made = Prediction(
+        graph, graph, logits_of(network, graph), np.zeros(n, dtype=bool), None, AS_THEY_ARE
+    )
     F = edge_frequency(graph.adjacency, made.probabilities)
     return _Given(network, made, names, graph.labels, np.full(n, "", dtype=object), F)
 

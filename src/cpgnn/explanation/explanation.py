@@ -13,6 +13,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from cpgnn.engine.arrays import Matrix
+from cpgnn.engine.formatting import Counted
 from cpgnn.engine.records import plain
 from cpgnn.engine.text import count
 from cpgnn.explanation.features import Features
@@ -57,7 +58,8 @@ class Explanation:
     contributions: np.ndarray
     """What arrives through each neighbour, [m, c]."""
     looks_like: np.ndarray
-    """The class with each neighbour's highest belief before the last step, as an index, [m]."""
+    """The class with each neighbour's highest belief before the last step, as an index, -1 for a
+    kind of nodes without classes, [m]."""
     labels: np.ndarray
     """The node's label as an index, -1 = unknown, [s]."""
     used_for: np.ndarray
@@ -68,8 +70,8 @@ class Explanation:
     """The share of class i's edges that lead to class j, [c, c]; NaN without evidence."""
     edge_share: np.ndarray
     """Of all edges, the share that leads to class j, [c]; NaN in a graph without edges."""
-    weighted: bool
-    """Edges have weights: both are shares of the weight."""
+    counted: Counted
+    """What both are shares of."""
     prior_kind: str
     """ "blend", "mlp", "cheby", "link" or "custom"."""
     num_layers: int
@@ -205,13 +207,14 @@ class Explanation:
         node, at = (np.concatenate([block[k] for block in blocks]) for k in (0, 2))
         kinds = [np.broadcast_to(np.array(b[1], dtype=object), len(b[0])) for b in blocks]
         names = np.array(self.class_names, dtype=object)
+        like = np.array([*self.class_names, None], dtype=object)
         table = pd.DataFrame(
             {
                 "node": as_text(self.node_ids)[node],
                 "term": np.concatenate(kinds),
                 "neighbour": as_text([*self.neighbours, None])[at],
                 "weight": np.append(self.weights, np.nan)[at],
-                "looks_like": as_text([*names[self.looks_like], None])[at],
+                "looks_like": as_text([*like[self.looks_like], None])[at],
             }
         )
         order = np.argsort(node, kind="stable").repeat(c)

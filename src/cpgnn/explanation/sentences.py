@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import softmax
 
-from cpgnn.engine.formatting import edges_lead, signed, whole_percent
+from cpgnn.engine.formatting import lead, signed, whole_percent
 from cpgnn.explanation.wording import because
-from cpgnn.relations.derived import is_far
+from cpgnn.relations.derived import is_far, is_shared
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
@@ -33,15 +33,15 @@ _PRIORS = {
 }
 PARTS = {
     "base": "the sizes of the classes",
-    "trees": "trees on its columns and those around it",
+    "trees": "trees on its columns and those of its neighbours",
     "words": "trees on its columns",
     "mlp": "a network on its columns",
     "together": "a network trained with the edges",
     "ppr": "its smoothed columns",
-    "sgc": "the columns two hops around",
+    "sgc": "the columns of nodes two hops away",
     "link": "the list of its neighbours",
     "ties": "the nodes of other kinds around it",
-    "shares": "what it shares with others",
+    "shares": "the nodes it shares with others",
     "spread": "the labels around it",
 }
 """The priors of a blend in words."""
@@ -115,9 +115,9 @@ def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]
     if of.relations is not None:
         rows = np.arange(rows.start, rows.stop)[~_far(of.relations[rows])]
         count = len(rows)
-    like = of.looks_like[rows]
-    size = np.bincount(like, minlength=c)
-    weight = np.bincount(like, of.margin(of.contributions[rows], i), minlength=c)
+    like = np.where(of.looks_like[rows] < 0, c, of.looks_like[rows])  # c: no class
+    size = np.bincount(like, minlength=c + 1)
+    weight = np.bincount(like, of.margin(of.contributions[rows], i), minlength=c + 1)
     groups = sorted(np.flatnonzero(size), key=lambda group: -abs(weight[group]))
     if count and np.abs(weight).max() < UNSEEN:
         who = "Its only neighbour makes" if count == 1 else f"Its {count:,} neighbours make"
@@ -129,18 +129,19 @@ def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]
         if abs(total) < UNSEEN:
             continue
         they = "Together they speak" if n > 1 else "It speaks"
-        reason = _edges(of, int(group), best, total)
-        yield (
-            f"{_who(n, count)} like *{of.class_names[group]}*{reason}. "
-            f"{they} {_side(total)} {rather} ({signed(total)})."
-        )
+        what = f"ha{'ve' if n > 1 else 's'} no class of {'their' if n > 1 else 'its'} own"
+        if group < c:
+            looks, name = f"look{'' if n > 1 else 's'} like", of.class_names[group]
+            what = f"{looks} *{name}*{_edges(of, int(group), best, total)}"
+        yield f"{_who(n, count)} {what}. {they} {_side(total)} {rather} ({signed(total)})."
     rest = groups[MOST_GROUPS:]
     if rest:
         n, total = int(size[rest].sum()), float(weight[rest].sum())
         verb = "speak" if n > 1 else "speaks"
         yield f"The other {n:,} {verb} {_side(total)} it ({signed(total)})."
     if abs(far) >= UNSEEN:
-        yield f"The nodes two hops away speak {_side(far)} {rather} ({signed(far)})."
+        who = "The nodes that share others with it" if _shares(of) else "The nodes two hops away"
+        yield f"{who} speak {_side(far)} {rather} ({signed(far)})."
 
 
 def _two_hops(of: Explanation, i: int, rows: slice) -> float:
@@ -158,10 +159,15 @@ def _far(relations: np.ndarray) -> np.ndarray:
     return np.isin(relations.astype(str), list(far))
 
 
+def _shares(of: Explanation) -> bool:
+    """Whether what comes from two hops away comes by way of nodes of another kind."""
+    return of.relations is not None and any(map(is_shared, set(of.relations.tolist())))
+
+
 def _who(n: int, count: int) -> str:
     if n == count:
-        return "Its only neighbour looks" if n == 1 else f"Its {n:,} neighbours look"
-    return f"{n:,} of its {count:,} neighbours look{'s' if n == 1 else ''}"
+        return "Its only neighbour" if n == 1 else f"Its {n:,} neighbours"
+    return f"{n:,} of its {count:,} neighbours"
 
 
 def _edges(of: Explanation, group: int, best: int, total: float) -> str:
@@ -171,13 +177,13 @@ def _edges(of: Explanation, group: int, best: int, total: float) -> str:
     """
     share, name, usual = of.edge_frequency[group, best], of.class_names[group], of.edge_share[best]
     if np.isnan(share):
-        return f"; where the edges of *{name}* nodes lead is not known"
+        return f"; where the {of.counted} of *{name}* nodes {lead(of.counted)} is not known"
     if whole_percent(share) == whole_percent(usual) or (share > usual) != (total > 0):
         return ""
-    (what, lead), best_name = edges_lead(of.weighted), of.class_names[best]
+    what, best_name = of.counted, of.class_names[best]
     return (
-        f"; {whole_percent(share)} of the {what} of *{name}* nodes {lead} to *{best_name}* "
-        f"({whole_percent(usual)} of all {what} {'does' if of.weighted else 'do'})"
+        f"; {whole_percent(share)} of the {what} of *{name}* nodes {lead(what)} to *{best_name}* "
+        f"({whole_percent(usual)} of all {what} {'does' if what == 'edge weight' else 'do'})"
     )
 
 

@@ -95,20 +95,11 @@ def closed_walks(M: sp.csr_array, nodes: np.ndarray, num_layers: int) -> list[np
 
 def _read(R: sp.csr_array, at: sp.csr_array) -> np.ndarray:
     """R's values where `at` stores an entry, in its order; 0 where R stores none."""
+    if not at.nnz:
+        return np.zeros(0)
     R.sort_indices()
-    stored, wanted = _keys(R), _keys(at)
-    place = np.searchsorted(stored, wanted)
-    place[place == len(stored)] = 0
-    hit = stored[place] == wanted if len(stored) else np.zeros(len(wanted), dtype=bool)
-    values = np.zeros(len(wanted))
-    values[hit] = R.data[place[hit]]
-    return values
-
-
-def _keys(matrix: sp.csr_array) -> np.ndarray:
-    """One number for the row and column of every stored entry; sorted if the matrix is."""
-    row = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    return row * matrix.shape[1] + matrix.indices
+    row = np.repeat(np.arange(at.shape[0]), np.diff(at.indptr))
+    return np.asarray(R[row, at.indices]).ravel()
 
 
 def _blocks(T: sp.csr_array, nodes: np.ndarray, num_layers: int) -> Iterator[np.ndarray]:

@@ -14,28 +14,19 @@ import pyarrow.compute as pc
 
 from cpgnn.engine.text import count, shorten
 from cpgnn.io.headers import HeaderRule, plain
+from cpgnn.io.words import WORDS
 
 if TYPE_CHECKING:
     from cpgnn.io.tables import TableFile
 
 MOST_TITLES, MOST_TOTALS = 30, 5
 """Rows above and below a table that are looked at."""
-# fmt: off
-_TOTALS = frozenset(plain(name) for name in (
-    "total", "totals", "grand total", "sum", "subtotal", "count", "average", "mean", "median",
-    "summe", "gesamt", "gesamtsumme", "endsumme", "zwischensumme", "anzahl", "durchschnitt",
-    "mittelwert", "somme", "total général", "sous-total", "nombre", "moyenne", "suma",
-    "total general", "promedio", "recuento", "somma", "totale", "media", "conteggio", "soma",
-    "total geral", "média", "totaal", "som", "aantal", "gemiddelde", "razem", "średnia", "liczba",
-    "celkem", "součet", "összesen", "summa", "i alt", "yhteensä", "toplam", "итого", "всего",
-    "сумма", "среднее", "количество", "合計", "総計", "平均", "合计", "总计", "합계", "총계",
-))
-# fmt: on
+_TOTALS = frozenset(map(plain, WORDS["cells"]["totals"]))
 _AFTER_WORD = re.compile(r"[\s:=\d.,']*$")
 
 
 def titles(rows: Sequence[Sequence[str]], rule: HeaderRule) -> int:
-    """How many of the first rows are no part of the table.
+    """How many of the first rows are not part of the table.
 
     They fill at most half as many cells as most rows do, from the left, and below them comes a
     header.
@@ -52,7 +43,7 @@ def titles(rows: Sequence[Sequence[str]], rule: HeaderRule) -> int:
 
 def said_of_titles(lines: Sequence[str]) -> str:
     first = next((line.strip() for line in lines if line.strip()), "")
-    return f"{count(len(lines), 'line')} above the header not read ({shorten(first)})."
+    return f"skipped {count(len(lines), 'line')} above the header ({shorten(first)})."
 
 
 def is_total(cell: object) -> bool:
@@ -107,7 +98,7 @@ def totals_without_ids(table: pa.Table, ids: Sequence[int]) -> int:
 
 
 def without_totals(file: TableFile, nodes: pa.Array | None) -> TableFile:
-    """A table of nodes without totals at its end, whose names are no nodes of the edges."""
+    """A table of nodes without totals at its end, which name no node of the edges."""
     table, rows = file.table, 0
     while nodes is not None and rows < min(MOST_TOTALS, table.num_rows):
         name = table.column(0)[table.num_rows - rows - 1].as_py()
@@ -122,13 +113,13 @@ def without_totals(file: TableFile, nodes: pa.Array | None) -> TableFile:
 
 
 def said_of_totals(path: object, rows: int, first: str) -> str:
-    what = "the last row sums" if rows == 1 else f"the last {rows} rows sum"
-    return f"{path}: {what} up the others ({shorten(first)}): not read."
+    what, sum_up = ("row", "sums up") if rows == 1 else (f"{rows} rows", "sum up")
+    return f"{path}: skipped the last {what} ({shorten(first)}), which {sum_up} the others."
 
 
 def said_of_lines(path: object, below: Sequence[str]) -> str:
-    lines = "the last line" if len(below) == 1 else f"the last {len(below)} lines"
-    return f"{path}: {lines} ({shorten(below[0])}) not read: no row of the table."
+    what, are = ("line", "is") if len(below) == 1 else (f"{len(below)} lines", "are")
+    return f"{path}: skipped the last {what} ({shorten(below[0])}), which {are} not in the table."
 
 
 def _text(table: pa.Table, row: int, column: int) -> str:

@@ -21,7 +21,7 @@ from cpgnn.io.files import StrPath, failed, wrong
 
 _HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # process numbers count per machine
 placed: list[Path] = []
-"""What this process has put in its place, so that a command that is stopped can say it."""
+"""What this process has written, so that a command that is stopped can name it."""
 
 
 @contextmanager
@@ -39,10 +39,7 @@ def atomic_write(path: StrPath) -> Iterator[IO[bytes]]:
     if path.exists() and not path.is_file():  # a device would be replaced by a file
         got = "a folder" if path.is_dir() else "a device or a pipe"
         raise wrong(path, "The output", "be a file", got)
-    given, path = (
-        path,
-        Path(os.path.realpath(path)),
-    )  # a link stays, and what it leads to is written
+    given, path = path, Path(os.path.realpath(path))  # a link stays; what it leads to is written
     partial = _partial(path)
     try:
         with _system_errors(given):
@@ -101,17 +98,14 @@ def check_free(path: StrPath) -> None:
     """Refuse an output folder that is a file, has content or cannot be made."""
     path = Path(path)
     with _system_errors(path):
+        got, hint = "", "Choose another name."
         if path.is_dir():
-            content = next(iter(sorted(entry.name for entry in os.scandir(path))), None)
-            if content is not None:
-                hint = "Choose another name, or remove it first."
-                raise wrong(
-                    path, "The output folder", "be new or empty", f"one with {content!r}", hint
-                )
+            if content := sorted(entry.name for entry in os.scandir(path)):
+                got, hint = f"one with {content[0]!r}", "Choose another name, or remove it first."
         elif os.path.lexists(path):
-            raise wrong(
-                path, "The output folder", "be new or empty", "a file", "Choose another name."
-            )
+            got = "a file"
+        if got:
+            raise wrong(path, "The output folder", "be new or empty", got, hint)
         near = next(parent for parent in path.absolute().parents if parent.exists())
         if not near.is_dir():
             raise wrong(path, "The output folder", "lie inside a folder", f"the file {near}")

@@ -1,7 +1,7 @@
 """Columns whose names say nothing, recognised by what they hold and mentioned in a notice.
 
 Ids are what tables share: the two ends of edges have values in common, and so have the ids of
-labels and features with the edges. Where more than one column could be meant, nobody guesses.
+labels and features with the edges. Where more than one column could be meant, none is chosen.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def counts_rows(column: pa.ChunkedArray, least: int = LEAST_COUNTED) -> bool:
 
 
 def edge_order(file: TableFile, columns: Columns) -> list[int] | None:
-    """Where source, target[, weight] stand in three columns that nobody named, if not in front."""
+    """Where source, target[, weight] stand in three unnamed columns, if not first."""
     named = columns.source or columns.target or columns.weight
     if named or file.table.num_columns != 3 or file.order != (0, 1, 2):
         return None
@@ -83,7 +83,7 @@ def _weight_first(file: TableFile) -> bool:
 
 
 def label_first(file: TableFile, columns: Columns) -> bool:
-    """Whether columns that nobody named are label, id: the first repeats, the second never."""
+    """Whether unnamed columns are label, id: the first repeats, the second never."""
     rows = file.table.num_rows
     if file.order[:2] != (0, 1) or columns.id or columns.label or rows < LEAST_ROWS:
         return False
@@ -92,7 +92,7 @@ def label_first(file: TableFile, columns: Columns) -> bool:
 
 
 def is_told(column: pa.ChunkedArray, nodes: pa.Array | None) -> bool:
-    """Whether some of these ids are nodes, or nobody knows."""
+    """Whether some of these ids are nodes; also if the nodes are not known."""
     return nodes is None or not len(column) or _known(column, nodes) > 0
 
 
@@ -142,8 +142,8 @@ def find_labels(file: TableFile, nodes: pa.Array) -> list[int] | None:
 
 
 def is_header(file: TableFile, nodes: pa.Array) -> bool:
-    """Whether the first row of labels, `Konto,Klasse`, is none: a node that nobody else knows, with
-    a label that nobody else has."""
+    """Whether the first row of labels, such as `Konto,Klasse`, is a header: a node that the edges
+    lack, with a label that no other row has."""
     rows, columns = file.table.shape
     if rows < LEAST_ROWS or columns < 2:
         return False

@@ -62,7 +62,7 @@ class ColumnOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of columns, where somebody gave them, and how tables are written."""
+    """The names of columns, as far as they were given, and how tables are written."""
 
     source: str | None = None
     target: str | None = None
@@ -84,11 +84,11 @@ class Columns:
     split_time: str | None = None
     """The column of edges, or of labels, that says when each came."""
     directed: Directed | None = None
-    """Whether edges have a direction, or which types of them do; None: nobody said so."""
+    """Whether edges have a direction, or which types of them do; None: not said."""
     encoding: str | None = None
     """Of text tables that are neither UTF-8 nor UTF-16; None: Windows-1252."""
     of_labels: Sequence[str] = ()
-    """Columns of the labels besides the id: unless somebody names them, they are no features."""
+    """Columns of the labels besides the id: unless they are named, they are not features."""
 
     def __post_init__(self) -> None:
         check_choice("decimal", self.decimal, (None, ".", ","))
@@ -123,13 +123,17 @@ class Columns:
         source, target, weight = (
             by_name if i is None else i for i, by_name in zip(given, called, strict=True)
         )
+        ends = [i for i in rest if i != weight]
+        if len(ends) == 2:  # there is nothing else that they could be
+            source = next(i for i in ends if i != target) if source is None else source
+            target = next(i for i in ends if i != source) if target is None else target
         if source is None or target is None:
             hint = advise("Name them with {} and {}.", source="…", target="…")
             raise find.unclear("Edges", "source, target[, weight]", width, hint)
         return [source, target, *_there(weight), *last]
 
     def find_relation(self, path: Place, header: Header) -> int | None:
-        """Where the types of edges stand: the column named, or one called so behind the ends."""
+        """Where the types of edges stand: the column named, or one called so after the ends."""
         find = _Finder(path, header, self.optional)
         if self.relation_column is not None:
             return find.named("relation_column", self.relation_column or None)
@@ -146,7 +150,7 @@ class Columns:
         return (header or ()).index(self.split_time)
 
     def find_kind(self, path: Place, header: Header) -> int | None:
-        """Where the kinds of nodes stand: the column named, or one called so behind the ids."""
+        """Where the kinds of nodes stand: the column named, or one called so after the ids."""
         find = _Finder(path, header, (*self.optional, "kind_column"))
         if self.kind_column is not None:
             return find.named("kind_column", self.kind_column or None)

@@ -55,29 +55,17 @@ def sniff(path: Path, stream: IO[bytes], rule: HeaderRule) -> Dialect:
     """The dialect of the text table in `stream`, which stands at its start."""
     raw, lines = _sample(path, stream)
     rows = [i for i, line in enumerate(lines) if line.strip()]
-    named_delimiter = _SEP.fullmatch(lines[rows[0]]) if rows else None
-    rows = rows[1:] if named_delimiter else rows
+    told = _SEP.fullmatch(lines[rows[0]]) if rows else None
+    rows = rows[1:] if told else rows
     if not rows:
         raise wrong(path, "A table", "have at least one row", "an empty file")
-    delimiter = (
-        named_delimiter[1]
-        if named_delimiter
-        else _delimiter([lines[i] for i in rows if not _is_comment(lines[i])])
-    )
+    delimiter = told[1] if told else _delimiter([lines[i] for i in rows])
     cells = {i: _split(lines[i], delimiter) for i in rows}
-    widest = max(map(len, cells.values()))
-    if widest > MOST_COLUMNS:
+    if (widest := max(map(len, cells.values()))) > MOST_COLUMNS:
         hint = "Check the delimiter and the ends of lines, or use a sparse '.npz' for features."
         must = f"have at most {MOST_COLUMNS:,} columns"
         raise wrong(path, "A table", must, f"{widest:,}", hint)
-    widths = {len(cells[i]) for i in rows if lines[i][0] not in "#%"} or {
-        len(cells[i]) for i in rows
-    }
-    comments = 0
-    for i in rows:
-        if not _is_comment(lines[i]) and (lines[i][0] not in "#%" or len(cells[i]) in widths):
-            break
-        comments += 1
+    comments = _comments([(lines[i], len(cells[i])) for i in rows])
     rows = rows[comments:]
     if not rows:
         raise wrong(path, "A table", "have at least one row", "comments only")
@@ -89,39 +77,49 @@ def sniff(path: Path, stream: IO[bytes], rule: HeaderRule) -> Dialect:
     sample = but_totals([cells[i] for i in rows])
     above = titles(sample, rule)
     over, rows = rows[:above], rows[above:]
-    first = cells[rows[0]]
-    has_header, announce = rule.decide(first, sample[above + 1 :])
-    notices: list[str] = []
-    encoding = None
-    if isinstance(stream, Transcoded):
-        encoding = stream.encoding
-        said = f"{path}: not UTF-8; read as {named(encoding)}"
-        other = advise(" (if letters look wrong: {})", encoding="…") if encoding == "cp1252" else ""
-        notices.append(Message(said, other, "."))
+    first = tuple(map(one_line, cells[rows[0]]))
+    has_header, announce = rule.decide(cells[rows[0]], sample[above + 1 :])
+    encoding = stream.encoding if isinstance(stream, Transcoded) else None
+    notices = [*_said_of_encoding(path, encoding)]
     if comments:
-        skipped = count(comments, "comment line", "comment lines")
-        notices.append(f"{path}: skipped {skipped} at the top.")
+        notices.append(f"{path}: skipped {count(comments, 'comment line')} at the top.")
     if over:
         notices.append(f"{path}: {said_of_titles([lines[i] for i in over])}")
     if has_header and announce:
-        notices.append(
-            f"{path}: line {rows[0] + 1} ({', '.join(map(one_line, first))}) was read as a header."
-        )
+        notices.append(f"{path}: line {rows[0] + 1} ({', '.join(first)}) was read as a header.")
     skip = rows[0] + has_header * (1 + lines[rows[0]].count("\n"))
     bom = len(BOM) if raw[0].startswith(BOM) else 0
     usual = Counter(len(cells[i]) for i in rows).most_common(1)[0][0]
     return Dialect(
         delimiter=delimiter,
         columns=len(first) if has_header else usual,
-        header=tuple(map(one_line, first)) if has_header else None,
+        header=first if has_header else None,
         skip_lines=skip,
-        skip_bytes=max(bom, sum(len(line) for line in raw[:skip])),
-        longest=max(len(line) for line in raw),
+        skip_bytes=max(bom, sum(map(len, raw[:skip]))),
+        longest=max(map(len, raw)),
         quoted=any('"' in line for line in lines),
         spaced=spaced,
         notices=tuple(notices),
         encoding=encoding,
     )
+
+
+def _comments(rows: Sequence[tuple[str, int]]) -> int:
+    """How many of the first lines, of so many cells each, are comments.
+
+    A line after a bare # or % is data where it has as many cells as lines without one.
+    """
+    widths = {width for line, width in rows if line[0] not in "#%"} or {w for _, w in rows}
+    for comments, (line, width) in enumerate(rows):
+        if not _is_comment(line) and (line[0] not in "#%" or width in widths):
+            return comments
+    return len(rows)
+
+
+def _said_of_encoding(path: Path, encoding: str | None) -> Iterator[str]:
+    if encoding is not None:
+        hint = advise(" (if letters look wrong: {})", encoding="…") if encoding == "cp1252" else ""
+        yield Message(f"{path}: not UTF-8; read as {named(encoding)}", hint, ".")
 
 
 def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
@@ -152,7 +150,7 @@ def _sample(path: Path, stream: IO[bytes]) -> tuple[list[bytes], list[str]]:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """Lines that a quoted cell goes on in are joined to its first one, and empty themselves."""
+    """Lines on which a quoted cell continues are joined to its first line, and left empty."""
     made, i = list(lines), 0
     while i < len(lines):
         end = i + 1
@@ -189,6 +187,7 @@ def _is_comment(line: str) -> bool:
 
 def _delimiter(lines: Sequence[str]) -> str:
     """Tab, semicolon or comma if most lines have it, the most regular first; else blanks."""
+    lines = [line for line in lines if not _is_comment(line)]
     best, share = " ", 0.0
     for delimiter in "\t;,":
         widths = Counter(len(_split(line, delimiter)) for line in lines)

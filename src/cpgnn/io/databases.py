@@ -113,7 +113,7 @@ def _duckdb(place: Address, file: Path) -> Iterator[Opened]:
             listing = f"SELECT table_name, sql FROM duckdb_tables() WHERE {here} ORDER BY 1"
             made = dict(connection.execute(listing).fetchall())
             if not made:
-                hint = "Views are not read: CREATE TABLE stored AS FROM the view."
+                hint = "Views are not read: store one with CREATE TABLE … AS FROM the view."
                 raise wrong(place, "A DuckDB file", "have a table", "none", hint)
             name, told = choose(place, "table", list(made))
             if "GENERATED ALWAYS AS" in made[name]:
@@ -178,7 +178,7 @@ def _sqlalchemy(place: Address) -> Iterator[Opened]:
     except InputError:
         raise
     except ModuleNotFoundError as error:
-        hint = f"Install it, as a rule by: pip install {error.name}"
+        hint = f"It can usually be installed with: pip install {error.name}"
         raise failed(place, f"This database needs the driver {error.name!r}", hint) from None
     except (sql.exc.SQLAlchemyError, ImportError, ValueError) as error:
         got = f"'{first_line(error)}'"

@@ -63,6 +63,13 @@ class EdgeList:
     guessed: dict[str, str] = field(default_factory=dict)
     """Columns that were found by what they hold, by parameter."""
 
+    def listed(self) -> np.ndarray:
+        """The ends of every row and, where edges have types, their codes [2 or 3, m]."""
+        rows = [self.source, self.target]
+        if self.relation is not None:
+            rows.append(np.asarray(pd.Categorical(self.relation).codes))
+        return np.stack(rows)
+
     def place_of(self, position: int) -> str:
         """Where a node is first named, for a message."""
         if self.nodes is not None:
@@ -90,7 +97,7 @@ def read_edges(path: Place, columns: Columns) -> EdgeList:
     notices = list(file.notices)
     if guessed:
         ends = "{source!r} and {target!r}".format(**guessed)
-        notices.append(f"{path}: {ends} share their ids: taken for source and target.")
+        notices.append(f"{path}: {ends} share their ids, so they are taken as source and target.")
     notices += [*file.moved(("source", "target", "weight")[:width]), *told_types]
     if names := file.header:
         known = columns.source is None and columns.target is None
@@ -99,10 +106,9 @@ def read_edges(path: Place, columns: Columns) -> EdgeList:
             raise file.wrong_header("name source, target[, weight]", hint)
     file.need_rows("Edges")
     source, target, ids = encode_pair(file.table.column(0), file.table.column(1))
-    edges = EdgeList(path, ids, source, target, None, tuple(notices), file)
-    one_way = _one_way(columns, relation)
-    edges = replace(edges, relation=relation, directed=one_way, times=times, dated=dated)
-    edges = replace(edges, guessed=guessed)
+    edges = EdgeList(path, ids, source, target, file=file, guessed=guessed)
+    edges = replace(edges, relation=relation, directed=one_way(columns, relation))
+    edges = replace(edges, times=times, dated=dated)
     notices += _offered_weight(file, columns)
     weights, problems = None, Problems()
     with problems.noted():
@@ -112,7 +118,7 @@ def read_edges(path: Place, columns: Columns) -> EdgeList:
     with problems.noted():
         if width == 3:
             weights, told = _weights(file, columns)
-            notices += [*told, *_wide(file, weights)]
+            notices += [*told, *_wide(file, weights, later=bool(columns.optional))]
             if columns.directed is None:
                 _check_ways(replace(edges, weights=weights))
     problems.stop()
@@ -154,8 +160,8 @@ def _check_list(file: TableFile) -> None:
         raise file.wrong("Edges", "be a list: source, target[, weight]", "a matrix", hint)
 
 
-def _one_way(columns: Columns, types: pd.Categorical | None) -> Directed:
-    """The types that have a direction; of an earlier file's, those that are here."""
+def one_way(columns: Columns, types: pd.Categorical | None) -> Directed:
+    """The types that have a direction; of those of an earlier file, the ones that occur here."""
     if columns.directed is None:
         return False
     if isinstance(columns.directed, bool) or "directed" not in columns.optional:
@@ -164,7 +170,7 @@ def _one_way(columns: Columns, types: pd.Categorical | None) -> Directed:
 
 
 def _check_ways(edges: EdgeList) -> None:
-    """Refuse pairs with edges both ways that weigh differently, unless somebody said what they are.
+    """Refuse pairs with edges both ways that weigh differently, unless an option explains them.
 
     Added up, as in a graph without directions, they would lose what may be meant.
     """
@@ -184,7 +190,7 @@ def _check_ways(edges: EdgeList) -> None:
 
 
 def _offered_weight(file: TableFile, columns: Columns) -> list[str]:
-    """A column that may be meant as the weight is named, not taken."""
+    """A notice about a column that may be meant as the weight, which is not used."""
     likely = [name for name in file.unused if plain(name) in AMOUNT]
     if not likely or file.table.num_columns == 3 or columns.weight is not None:
         return []
@@ -211,22 +217,26 @@ def _weights(file: TableFile, columns: Columns) -> tuple[np.ndarray | None, list
 
 
 def _without_minus(file: TableFile, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[str]]:
-    """Debits are written with a minus: where no weight is above 0, it tells nothing."""
+    """Debits are written with a minus sign, which says nothing if no weight is above 0."""
     low, high = (pc.min_max(column)[end].as_py() for end in ("min", "max"))
     if low is None or not low < 0 or high > 0:
         return column, []
-    return pc.abs(column), [f"{file.path}: no weight is above 0: they are read without the minus."]
+    return pc.abs(column), [f"{file.path}: no weight is above 0, so minus signs are ignored."]
 
 
-def _wide(file: TableFile, weights: np.ndarray | None) -> list[str]:
-    """Amounts are seldom importances: say so where a few edges would drown out the others."""
+def _wide(file: TableFile, weights: np.ndarray | None, *, later: bool) -> list[str]:
+    """Amounts seldom measure importance: a notice if a few edges would drown out the others.
+
+    later: the file comes after a fit, which has tried what to make of weights.
+    """
     if weights is None or not is_wide(weights):
         return []
     low, high = weight_range(weights)
     name = file.header[2] if file.header else "weight"
     return [
         f"{file.path}: the weights ({name}) span a factor of {high / low:,.0f}: a few edges may "
-        "drown out the others. The default model also tries logarithms and no weights."
+        "drown out the others."
+        + ("" if later else " The default model also tries logarithms and no weights.")
     ]
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from pydantic import model_validator
 
 from cpgnn.engine.mixed import Category
+from cpgnn.engine.records import Record
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import listed
 from cpgnn.io.readings import Reading
@@ -49,6 +51,9 @@ class FeatureColumns:
     """Whether a filled gap is a number like any other; otherwise trees see that it is missing."""
     one_hot: bool = True
     """Whether 0/1 columns are numbers like any others; otherwise trees see the category."""
+    of_kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The columns of each kind of nodes that has features; none where there is one kind. The graph
+    tells it, so it is not saved."""
 
     @classmethod
     def numeric(cls, names: Sequence[str] | None, width: int) -> FeatureColumns:
@@ -184,31 +189,37 @@ class FeatureColumns:
     @classmethod
     def from_dict(cls, values: Any) -> FeatureColumns:
         """What `as_dict` wrote; a ValueError where it is something else."""
-        if values["format"] > FORMAT:
-            raise ValueError(f"format {values['format']} is newer than {FORMAT}")
-        categories = [None if v is None else _texts(v) for v in values["categories"]]
-        nothing = [None] * len(categories)
-        names = nothing if values["names"] is None else _texts(values["names"])
-        readings = [None if r is None else Reading(**r) for r in values.get("readings") or nothing]
-        if not len(names) == len(categories) == len(readings):
+        return FeaturesRecord.model_validate(values, strict=False).made()
+
+
+class FeaturesRecord(Record, extra="ignore"):
+    """`FeatureColumns.as_dict`, as config.json holds it."""
+
+    format: int
+    names: tuple[str, ...] | None
+    categories: tuple[tuple[str, ...] | None, ...]
+    medians: tuple[float, ...] | None
+    impute: bool
+    one_hot: bool = True
+    readings: tuple[Reading | None, ...] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.format > FORMAT:
+            raise ValueError(f"format {self.format} is newer than {FORMAT}")
+        n, width = len(self.categories), sum(1 if c is None else len(c) for c in self.categories)
+        if any(len(part) != n for part in (self.names, self.readings) if part is not None):
             raise ValueError("a name and a reading for each column are needed")
-        columns = cls(
-            tuple(map(FeatureColumn, names, categories, readings)),
-            bool(values["impute"]),
-            bool(values.get("one_hot", True)),
-        )
-        if values["medians"] is None:
-            return columns
-        medians = [float(value) for value in values["medians"]]
-        if len(medians) != len(columns.is_category) or not np.isfinite(medians).all():
-            raise ValueError("a finite median for each column is needed")
-        return columns.with_medians(medians)
+        if self.medians is not None and len(self.medians) != width:
+            raise ValueError("a median for each column is needed")
+        return self
 
-
-def _texts(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ValueError("a list of text is needed")
-    return tuple(values)
+    def made(self) -> FeatureColumns:
+        nothing = [None] * len(self.categories)
+        names, readings = self.names or nothing, self.readings or nothing
+        columns = tuple(map(FeatureColumn, names, self.categories, readings))
+        made = FeatureColumns(columns, self.impute, self.one_hot)
+        return made if self.medians is None else made.with_medians(self.medians)
 
 
 def unknown_columns(path: object, names: list[str]) -> list[str]:

@@ -11,11 +11,11 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from cpgnn.engine.mixed import Mixed
-from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import did_you_mean, shorten
 from cpgnn.errors import advise, wrong_value
 from cpgnn.io.address import Address, Place
 from cpgnn.io.column_choice import Columns
+from cpgnn.io.columns_of_kinds import check_there, laid_out
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_matrix import FeatureRows, FeatureRule
 from cpgnn.io.features import spread
@@ -46,8 +46,7 @@ def join_features(parts: Sequence[FeatureRows], rule: FeatureRule, chosen: Colum
                 return f"{shorten(ids[position].as_py())} ({where})"
         raise AssertionError("every id is from some file")
 
-    matrices: list[Any] = []
-    mixes: list[Mixed | None] = []
+    laid: list[tuple[Any, Mixed | None]] = []
     notices: list[str] = []
     problems, nobody = Problems(), np.zeros(len(ids), dtype=bool)
     group, of_node = _groups(places, len(ids))
@@ -56,28 +55,20 @@ def join_features(parts: Sequence[FeatureRows], rule: FeatureRule, chosen: Colum
     for part, at, own in zip(parts, places, group, strict=True):
         notices += part.notices
         with problems.noted():
-            matrix, mixed, told = spread(part, at, nobody, rule.impute, place_of, of_node != own)
-            matrices.append(matrix)
-            mixes.append(mixed)
+            X, mixed, told = spread(part, at, nobody, rule.impute, place_of, of_node != own)
+            laid.append((X, mixed))
             notices += told
     problems.stop()
     columns, order = _side_by_side([part.columns for part in parts])
-    like = rule.like
-    if like is not None and like.names is not None and columns.names is not None:
-        files = ", ".join(str(part.file.path) for part in parts)
-        found, _ = match_names(like.names, columns.names, files)
-        found.sort(key=lambda i: not columns.columns[i].is_numeric)
-        columns, order = like, order[[j for i in found for j in columns.places[i]]]
-    if any(sp.issparse(matrix) for matrix in matrices):
-        sparse = [sp.csc_array(matrix) for matrix in matrices]
-        joined: Any = sp.csr_array(sp.hstack(sparse, format="csc")[:, order])
+    joined: Any
+    if any(sp.issparse(X) for X, _ in laid):
+        joined = sp.hstack([sp.csc_array(X) for X, _ in laid], format="csc")[:, order]
+        joined = sp.csr_array(joined)
     else:
-        joined = np.hstack(matrices)[:, order]
-    gaps = [
-        sp.csc_array(matrix.shape, dtype=bool) if mixed is None else mixed.gaps
-        for matrix, mixed in zip(matrices, mixes, strict=True)
-    ]
-    return FeatureRows(
+        joined = np.hstack([X for X, _ in laid])[:, order]
+    gaps = [mixed.gaps if mixed else sp.csc_array(X.shape, dtype=bool) for X, mixed in laid]
+    mixed = Mixed.of(sp.hstack(gaps, format="csc")[:, order], columns.groups)
+    made = FeatureRows(
         parts[0].file,
         ids,
         joined,
@@ -85,9 +76,18 @@ def join_features(parts: Sequence[FeatureRows], rule: FeatureRule, chosen: Colum
         tuple(notices),
         _kinds(parts, places, len(ids), group),
         {name: cells for part in parts for name, cells in part.gaps.items()},
-        Mixed.of(sp.hstack(gaps, format="csc")[:, order], columns.groups),
+        mixed,
         tuple(parts),
     )
+    if rule.like is None or rule.like.names is None or columns.names is None:
+        return made
+    for own in range(group.max() + 1):
+        together = [part for part, of in zip(parts, group, strict=True) if of == own]
+        there = [name for part in together for name in (part.file.header or ())[1:]]
+        told = [kind for part in together if part.kinds is not None for kind in part.kinds]
+        files = ", ".join(str(part.file.path) for part in together)
+        check_there(rule.like, there, told, files)
+    return laid_out(made, rule.like)
 
 
 def _check_names(parts: Sequence[FeatureRows]) -> None:

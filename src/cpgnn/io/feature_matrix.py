@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from cpgnn.engine.mixed import Mixed
-from cpgnn.engine.text import count, listed, shorten
+from cpgnn.engine.text import count, listed, shorten, some
 from cpgnn.errors import InputError, advise
 from cpgnn.io.by_content import counts_rows
 from cpgnn.io.column_choice import Columns
@@ -132,29 +132,27 @@ def _found(
     text = sum(pa.types.is_string(column.type) for column in file.table.columns[1:])
     if text > MOST_TEXT:
         hint = "Check the delimiter and the decimal sign."
-        raise file.wrong(
-            "Features", f"have at most {MOST_TEXT:,} columns of text", f"{text:,}", hint
-        )
+        must = f"have at most {MOST_TEXT:,} columns of text"
+        raise file.wrong("Features", must, f"{text:,}", hint)
     names = unique(file.header[1:] if file.header else None)
     found: list[FeatureColumn] = []
     counted = not chosen.feature and file.table.num_columns > 2
     for i, column in enumerate(file.table.columns[1:], start=1):
         values: tuple[str, ...] | None = None
-        reading = None
+        reading, why = None, ""
         plain = _plain_numbers(column)
-        if plain is not None and len(plain) and np.isnan(plain).all():
-            notices.append(f"{file.path}: column {file.column(i)} is empty, so it is not used.")
-            values = ()
-        elif counted and plain is not None and counts_rows(column):
-            notices.append(
-                f"{file.path}: column {file.column(i)} only counts the rows, so it is not used."
-            )
-            values = ()
-        elif plain is None:
+        if plain is None:
             values = ()
             with problems.noted():
                 reading = find_reading(file, i, chosen.decimal)
                 values = None if reading else _categories(file, i, rule.one_hot, notices)
+        elif len(plain) and np.isnan(plain).all():
+            why = "is empty"
+        elif counted and counts_rows(column):
+            why = "only counts the rows"
+        if why:
+            notices.append(f"{file.path}: column {file.column(i)} {why}, so it is not used.")
+            values = ()
         found.append(FeatureColumn(names[i - 1] if names else None, values, reading))
     return FeatureColumns(tuple(found), one_hot=rule.one_hot)
 
@@ -174,18 +172,18 @@ def _categories(file: TableFile, i: int, one_hot: bool, notices: list[str]) -> t
             "value, which says nothing about other nodes."
         )
         return ()
-    if len(values) > MAX_CATEGORIES and not one_hot:
+    if len(values) <= MAX_CATEGORIES:
+        return tuple(values)
+    if not one_hot:
         counts = sorted(known.value_counts().to_pylist(), key=lambda v: (-v["counts"], v["values"]))
         notices.append(
             f"{file.path}: of the {len(values):,} different values of column {file.column(i)} the "
             f"{MAX_CATEGORIES:,} most frequent are used."
         )
         return tuple(sorted(value["values"] for value in counts[:MAX_CATEGORIES]))
-    if len(values) > MAX_CATEGORIES:
-        must = f"have at most {MAX_CATEGORIES:,} different values for one-hot columns"
-        what, advice = f"Text column {file.column(i)}", "Remove it or group its values first."
-        raise file.wrong(what, must, f"{len(values):,}", advice)
-    return tuple(values)
+    must = f"have at most {MAX_CATEGORIES:,} different values for one-hot columns"
+    what, advice = f"Text column {file.column(i)}", "Remove it or group its values first."
+    raise file.wrong(what, must, f"{len(values):,}", advice)
 
 
 def _plain_numbers(column: pa.ChunkedArray) -> np.ndarray | None:
@@ -255,14 +253,13 @@ def _one_hot(
 
 
 def _say_filled(file: TableFile, filled: dict[int, int], *, seen: bool) -> list[str]:
-    gaps = {place: number for place, number in filled.items() if number}
+    gaps = [file.column(place) for place, number in filled.items() if number]
     if not gaps:
         return []
-    total = sum(gaps.values())
-    named = ", ".join(file.column(place) for place in list(gaps)[:5])
+    total = sum(filled.values())
     return [
         f"{file.path}: {count(total, 'missing value')} in {count(len(gaps), 'column')} "
-        f"({named}{', …' if len(gaps) > 5 else ''}) {'was' if total == 1 else 'were'} filled: "
+        f"({some(gaps)}) {'was' if total == 1 else 'were'} filled: "
         f"medians for numbers, no category for text.{' Trees see the gaps.' if seen else ''}"
     ]
 

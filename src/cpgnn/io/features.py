@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import picked_rows
 from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.text import count
 from cpgnn.errors import Message, advise
@@ -20,6 +21,7 @@ from cpgnn.io.address import Place
 from cpgnn.io.around import without_totals
 from cpgnn.io.by_content import find_ids, is_told
 from cpgnn.io.column_choice import Columns
+from cpgnn.io.columns_of_kinds import check_there
 from cpgnn.io.feature_matrix import FeatureRows, FeatureRule, Impute, build_matrix
 from cpgnn.io.headers import ID, KIND, LABEL, SPLIT, misplaced, plain
 from cpgnn.io.ids import as_in_edges, distinct
@@ -41,7 +43,7 @@ def read_features(
     """Features from a table: id, then one column each.
 
     `labelled`: ids of nodes with a label, which are of one kind if there are several.
-    `partly`: another file has the rest of those columns. `nodes`: ids of the edges, if known.
+    `partly`: it need not have all columns of an earlier file. `nodes`: ids of the edges, if known.
     """
     file, chosen, guessed = _found(path, rule, chosen, nodes)
     if file.table.num_columns:
@@ -49,21 +51,26 @@ def read_features(
     with_label = None
     if labelled is not None and file.table.num_columns:
         with_label = pc.is_in(file.table.column(0), value_set=labelled).to_numpy()
-    file, kinds = take_kinds(file, chosen, with_label)
+    like = rule.like
+    typed = (
+        like is not None and bool(like.of_kinds) and not KIND & set(map(plain, like.names or ()))
+    )
+    file, kinds = take_kinds(file, chosen, with_label, sure=typed, partly=partly)
     if file.table.num_columns < 2:
         raise file.wrong_width("Features", "have an id column and at least one more")
     if file.header and chosen.id is None and misplaced(file.header, (ID,)):
         hint = "Check that it is the feature file, and that the ids come first."
         raise file.wrong_header("name the id column first", hint)
     file.need_rows("Features")
-    if partly and rule.like is not None:
-        if file.header is None or rule.like.names is None:
-            hint = "Add a header."
-            raise file.wrong("Each of several feature files", "name its columns", "no header", hint)
-        rule = replace(rule, like=rule.like.part(file.header[1:]))
+    if partly and like is not None:
+        if file.header is None or like.names is None:
+            raise file.wrong("Features", "name their columns", "no header", "Add a header.")
+        part = like.part(file.header[1:])
+        if not part.columns:
+            check_there(like, file.header[1:], (), str(path))
+        rule = replace(rule, like=part)
     labels = [name for name in file.unused if name in chosen.of_labels]
-    rest = tuple(name for name in file.unused if name not in labels)
-    file = replace(file, unused=rest)
+    file = replace(file, unused=tuple(name for name in file.unused if name not in labels))
     problems = Problems()
     with problems.noted():
         ids = distinct(file, file.table.column(0), "have features")
@@ -71,20 +78,17 @@ def read_features(
         built = build_matrix(file, rule, chosen)
     problems.stop()
     names = built.columns.used(file.header[1:]) if file.header else ()
-    used = [
-        f"{path}: column {name!r} is used as a feature."
-        for name in names
-        if plain(name) in LABEL | SPLIT
-    ]
+    used: list[str] = []
+    for name in names:
+        said = f"{path}: column {name!r} is used as a feature"
+        if plain(name) in LABEL | SPLIT:
+            used.append(f"{said}.")
+        if plain(name) in KIND and chosen.kind_column is None:
+            hint = advise("use {} if it tells kinds of nodes apart.", kind_column=name)
+            used.append(Message(f"{said}; ", hint))
     used += [
-        Message(
-            f"{path}: column {name!r} is used as a feature; ",
-            advise("use {} if it tells kinds of nodes apart.", kind_column=name),
-        )
-        for name in names
-        if plain(name) in KIND and chosen.kind_column is None
+        f"{path}: column {name!r} is also in the labels, so it is not used." for name in labels
     ]
-    used += [f"{path}: column {name!r} is in the labels: no feature." for name in labels]
     by_name = file.moved(("id",)) if chosen.id is None or guessed else []
     told = (*file.notices, *by_name, *used, *built.notices)
     return replace(built, ids=ids, kinds=kinds, notices=told)
@@ -153,13 +157,8 @@ def spread(
     rest[1:] = 0 if medians is None else medians
     source = matrix.shape[0] + without + 2 * apart.astype(np.int64)
     source[positions] = np.arange(len(positions))
-    if sp.issparse(matrix):
-        X: Any = sp.csr_array(sp.vstack([matrix, sp.csr_array(rest)], format="csr")[source])
-    else:
-        X = np.vstack([matrix, rest])[source]
-    if mixed is None:
-        mixed = Mixed(sp.csr_array(matrix.shape, dtype=bool))
+    mixed = mixed or Mixed(sp.csr_array(matrix.shape, dtype=bool))
     empty = np.zeros(rest.shape, dtype=bool)
     empty[1], empty[2] = impute is None, True
-    gaps = sp.vstack([mixed.gaps, sp.csr_array(empty)], format="csr")[source]
-    return X, Mixed.of(gaps, mixed.categories), notices
+    gaps = picked_rows([mixed.gaps, empty], source)
+    return picked_rows([matrix, rest], source), Mixed.of(gaps, mixed.categories), notices

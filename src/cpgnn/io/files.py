@@ -60,7 +60,7 @@ def wrong(
 
 
 def text_path(path: Path) -> str:
-    """The path for a library that takes no other than UTF-8."""
+    """The path, for a library that accepts only UTF-8."""
     try:
         return os.fsencode(path).decode()
     except UnicodeDecodeError:
@@ -196,7 +196,7 @@ def all_bytes(path: Path, stream: Any, skip: int = 0) -> bytes:
 
 
 def parts_of(path: Path, stream: Any, skip: int = 0) -> Iterator[bytes]:
-    """The same in parts: asked for all at once, Python takes the memory first."""
+    """The same in parts: read at once, it would fill the memory before it is counted."""
     stream.seek(skip)
     limit, size = memory_limit(), 0
     if isinstance(stream, gzip.GzipFile):

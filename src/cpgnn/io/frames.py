@@ -62,17 +62,16 @@ def frames(
     An index with a name or of text holds the ids; so does one that merely counts, if no column is
     called like an id and the first one does not hold the ends of edges.
     """
-    for name, table in (("y", labels), ("features", features)):
-        if not isinstance(table, pd.DataFrame | pd.Series | None) or (
-            name == "features" and isinstance(table, pd.Series)
-        ):
+    table, series = pd.DataFrame | None, pd.DataFrame | pd.Series | None
+    for name, rows, kind in (("y", labels, series), ("features", features, table)):
+        if not isinstance(rows, kind):
             must = "be a table with node ids, since the edges are one"
-            raise wrong_value(name, must, type(table).__name__)
+            raise wrong_value(name, must, type(rows).__name__)
     given = Frame("edges", table=edges)
-    ends = {*edges.to_numpy(dtype=object).ravel().tolist()} if features is not None else set()
     known = None if labels is None else Frame("y", table=_labels(labels))
     if features is None:
         return given, known, None
+    ends = {*edges.to_numpy(dtype=object).ravel().tolist()}
     return given, known, Frame("features", table=_with_ids(features, ends))
 
 
@@ -105,7 +104,7 @@ def _with_ids(features: pd.DataFrame, ends: set[Hashable]) -> pd.DataFrame:
 def as_given(
     graph: Graph, rule: Columns, edges: Frame, labels: Frame | None, features: Frame | None
 ) -> Graph:
-    """The graph with ids and classes that are no text as they stand in the tables: 7, not "7"."""
+    """The graph with ids and classes that are not text as the tables have them: 7, not "7"."""
     columns = [edges.at(i) for i in rule.edges(edges, edges.header, edges.width)[:2]]
     classes = []
     if labels is not None:
@@ -121,7 +120,7 @@ def as_given(
 
 
 def _original(columns: list[pd.Series], texts: pd.Index) -> pd.Index:
-    """Names that were read as text, as they stand in these columns."""
+    """Names that were read as text, as these columns have them."""
     meant: dict[str, Any] = {}
     for column in columns:
         values = pd.Series(column.dropna().unique(), dtype=object)

@@ -32,6 +32,7 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 
+from cpgnn.engine.arrays import picked_rows
 from cpgnn.engine.memory import check_features
 from cpgnn.engine.mixed import Category, Mixed
 from cpgnn.engine.text import first_line
@@ -149,7 +150,7 @@ def graph_parts(path: Path, arrays: Arrays) -> dict[str, Any]:
     if not sizes and n > MOST_UNNAMED + 10 * edges.size:  # an edge could claim any number of nodes
         hint = "Add 'labels' (-1 = unknown), one for each node."
         raise wrong(path, "A node in 'edge_index'", "be a row number", f"{largest:,}", hint)
-    if smallest < 0 or largest >= n:  # nodes of other files come behind these
+    if smallest < 0 or largest >= n:  # nodes of other files come after these
         odd, must = smallest if smallest < 0 else largest, f"be from 0 to {n - 1:,}"
         raise wrong(path, "A node in 'edge_index' or 'self_loops'", must, f"{odd:,}")
     names = names_in(path, arrays, "class_names")
@@ -237,14 +238,12 @@ def _kinds_in(path: Path, arrays: Arrays, X: Any) -> tuple[Kinds | None, Any]:
         described = np.arange(len(names)) == 0
         rows = np.full(len(codes), len(first))
         rows[first] = np.arange(len(first))
-        empty = np.zeros((1, X.shape[1]), dtype=np.float32)
-        X = sp.vstack([X, empty], format="csr") if sp.issparse(X) else np.vstack([X, empty])
-        X = X[rows]
+        X = picked_rows([X, np.zeros((1, X.shape[1]), dtype=np.float32)], rows)
     return Kinds(codes, tuple(map(str, names)), tuple(described.tolist())), X
 
 
 def _numbered(codes: np.ndarray, what: str) -> pd.Index:
-    """Names for what nobody named; no more than there can be."""
+    """Names for what has none; no more than there can be."""
     return pd.Index([f"{what} {i}" for i in range(min(int(codes.max(initial=-1)), MOST_TYPES) + 1)])
 
 
@@ -269,6 +268,8 @@ def features_in(path: Path, arrays: Arrays) -> np.ndarray | sp.csr_array | None:
                 raise ValueError(_sight(arrays["features_data"]))
             if len(shape) != 2 or len(indptr) != int(shape[0]) + 1:  # scipy believes the shape
                 raise ValueError(f"shape {shape[:3].tolist()} and {len(indptr):,} row pointers")
+            if (indptr[1:] < indptr[:-1]).any():  # nor does it look where the last is below 0
+                raise ValueError("row pointers that fall")
             X = sp.csr_array((arrays["features_data"], indices, indptr), shape=tuple(shape))
             X.check_format(full_check=True)
         except (ValueError, TypeError, IndexError, OverflowError) as error:

@@ -1,9 +1,9 @@
 """GraphML as two tables, of nodes and of edges, read like any other table from there on.
 
 A node attribute named `class` or else `label` (any case) gives the labels, `split` the split, an
-edge attribute `weight` the weights. Node attributes whose type is int, long, float or double
-are the features. Declared defaults apply. What `cpgnn export` wrote about classes is left out: a
-prediction is neither a label nor a feature.
+edge attribute `weight` the weights and `type`, say, the types, unless others are named. Node
+attributes whose type is int, long, float or double are the features. Declared defaults apply. What
+`cpgnn export` wrote about classes is left out: a prediction is neither a label nor a feature.
 
 `xml.parsers.expat` because it tells the line, and because a document type can be refused before
 anything in it is expanded.
@@ -12,44 +12,53 @@ anything in it is expanded.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cpgnn.engine.memory import memory_limit, too_large
-from cpgnn.engine.text import count, first_line, shorten
+from cpgnn.engine.text import count, first_line, listed, shorten
 from cpgnn.errors import InputError
-from cpgnn.io.edges import EdgeList, edge_weights
+from cpgnn.io.column_choice import Columns
+from cpgnn.io.edges import EdgeList, edge_weights, one_way
 from cpgnn.io.files import about, opened, parts_of, wrong
 from cpgnn.io.ids import check_ids
 from cpgnn.io.labels import encode_labels, encode_split
 from cpgnn.io.tables import TableFile, known_cells
+from cpgnn.io.word_columns import take_types
 
 _NUMERIC = frozenset(("int", "integer", "long", "float", "double"))
 CELL = 16
 """Bytes of a cell beside its text: a number, and where it stands."""
 SMALL, RATIO = 1 << 28, 1000
 """What is larger must not be so many times as large as what the file says about its nodes."""
+ENDS = ("source", "target")
+_OF_PREDICTIONS = ("probability", "flagged", "set", "set_size", "basis")
 _NOT_FEATURES = frozenset(("label", "class", "split"))
 
 
-def read_graphml(path: Path, unlabelled: str | None) -> tuple[EdgeList, TableFile | None]:
+def read_graphml(
+    path: Path, unlabelled: str | None, columns: Columns
+) -> tuple[EdgeList, TableFile | None]:
     """The graph, and its numeric node attributes as a table (node id first) or None."""
     reader = _Reader(path)
     if not reader.nodes:
         raise wrong(path, "A graph", "have nodes", "none")
     reader.check_size()
     ids = pa.array(reader.nodes, pa.string())
-    ends = pa.table([pa.array(end, pa.string()) for end in reader.ends], names=("source", "target"))
+    ends = pa.table([pa.array(end, pa.string()) for end in reader.ends], names=ENDS)
     nodes = TableFile(path, pa.table([ids], names=["id"]), lines=reader.node_lines)
     check_ids(nodes, ids, lambda row: np.array([row]))
     edges = TableFile(path, ends, lines=reader.edge_lines)
-    weights, notices = _weights(edges, reader.find("edge", "weight"))
+    weights, notices = _weights(edges, reader.weight(columns))
+    relation, told = reader.types(edges, columns)
+    notices += told
     if reader.drop_predictions():
         notices.append(f"{path}: the predictions of an earlier run were left out.")
     label = reader.find("node", "class") or reader.find("node", "label")
@@ -63,8 +72,8 @@ def read_graphml(path: Path, unlabelled: str | None) -> tuple[EdgeList, TableFil
     table = None
     if attributes:
         names = ("id", *(key.name for key in attributes))
-        columns = [ids, *(_numbers(key.cells(len(ids))) for key in attributes)]
-        table = TableFile(path, pa.table(columns, names=names), names, lines=reader.node_lines)
+        cells = [ids, *(_numbers(key.cells(len(ids))) for key in attributes)]
+        table = TableFile(path, pa.table(cells, names=names), names, lines=reader.node_lines)
     source, target = (_positions(edges, end, ids) for end in ends.columns)
     return EdgeList(
         path,
@@ -77,6 +86,8 @@ def read_graphml(path: Path, unlabelled: str | None) -> tuple[EdgeList, TableFil
         labels=codes,
         class_names=classes,
         split=encode_split(nodes, split.cells(len(ids))) if split else None,
+        relation=relation,
+        directed=one_way(columns, relation),
     ), table
 
 
@@ -169,15 +180,36 @@ class _Reader:
         keys = ((kind, key) for (kind, _), key in self.keys.items())
         return next((key for kind, key in keys if kind == owner and key.name.lower() == name), None)
 
+    def weight(self, columns: Columns) -> _Key | None:
+        """The edge attribute with the weights: the one that is named, or else `weight`."""
+        found = self.find("edge", (columns.weight or "weight").lower())
+        if found is None and columns.weight and "weight" not in columns.optional:
+            names = [key.name for (owner, _), key in self.keys.items() if owner == "edge"]
+            got = listed(names) if names else "none"
+            raise wrong(self.path, "Edges", f"have an attribute {columns.weight!r}", got)
+        return found
+
+    def types(self, edges: TableFile, columns: Columns) -> tuple[pd.Categorical | None, list[str]]:
+        """The types of the edges, and what to say about them; found as in a table."""
+        keys = [key for (owner, _), key in self.keys.items() if owner == "edge"]
+        place = columns.find_relation(self.path, (*ENDS, *(key.name for key in keys)))
+        if place is None:
+            return None, []
+        key = keys[place - len(ENDS)]
+        table = edges.table.append_column(key.name, key.cells(edges.table.num_rows))
+        whole = replace(edges, table=table, header=(*ENDS, key.name))
+        return take_types(whole, columns)[1:]
+
     def drop_predictions(self) -> bool:
-        """Forgets `class`, `probability` and `p_<class>` if they are there for every class."""
+        """Forgets `class`, `probability`, `p_<class>` and what goes with them, if `p_<class>` is
+        there for every class."""
         said = self.find("node", "class")
         names = {key.name for (owner, _), key in self.keys.items() if owner == "node"}
         if said is None or not said.given:
             return False
         if not {"probability", *(f"p_{name}" for name in said.given.values())} <= names:
             return False
-        ours = {said.name, "probability", *(name for name in names if name.startswith("p_"))}
+        ours = {said.name, *_OF_PREDICTIONS, *(name for name in names if name.startswith("p_"))}
         self.keys = {
             at: key for at, key in self.keys.items() if at[0] != "node" or key.name not in ours
         }

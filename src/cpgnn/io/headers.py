@@ -24,6 +24,8 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from cpgnn.io.words import WORDS
+
 
 def plain(name: str) -> str:
     """A column name as the lists below spell it: `From Node-ID` is `fromnodeid`, `Émetteur` is
@@ -38,104 +40,19 @@ def one_line(name: str) -> str:
     return re.sub(r"\s*\n\s*", " ", name.strip())
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(plain(name) for name in text.split())
-
-
-SOURCE = _names(
-    "source src from u head start sender source_id src_id from_id source_node from_node "
-    "from_node_id from_account source_account originator id1 id_1 node1 node_1 node_id1 node_a i"
-)
-TARGET = _names(
-    "target dst to v tail end receiver dest destination target_id dst_id to_id target_node "
-    "to_node to_node_id to_account target_account beneficiary id2 id_2 node2 node_2 node_id2 "
-    "node_b j"
-)
-ID = _names(
-    "id ids node nodes node_id id_node vertex vertex_id name key index user_id item_id "
-    "account_id paper_id"
-)
-NODES = _names(
-    "account account_no account_nr account_number customer customer_id customer_no client "
-    "client_id user member member_id company company_id entity entity_id konto kontonummer kunde "
-    "kundennummer compte cuenta conto rekening konto klient cliente client_no"
-)
-"""What nodes are called in exports: they say which of many columns has the ids, not that a line is
-a header."""
-LABEL = _names("label labels class classes y category class_label node_label")
-CLASS = _names(
-    "fraud is_fraud fraudulent klasse klassifikation kategorie classe clase categorie catégorie "
-    "categoria categoría target"
-)
-"""What labels are called in exports: they say which of many columns has them."""
-SPLIT = _names("split fold mask set subset")
-WEIGHT = _names("weight weights w value count strength score edge_weight")
-RELATION = _names(
-    "type relation kind rel edge_type edge_kind link_type link_kind relation_type relationship "
-    "predicate"
-)
-"""Names of a column of the edges that says what an edge means."""
-KIND = _names("kind node_kind node_type")
-"""Names of a column of labels or features that says what a node is."""
+_COLUMNS = {kind: frozenset(map(plain, names.split())) for kind, names in WORDS["columns"].items()}
+"""Names of columns by what they hold; words.toml says what each kind is for."""
+SOURCE, TARGET, ID = _COLUMNS["source"], _COLUMNS["target"], _COLUMNS["id"]
+LABEL, SPLIT, WEIGHT = _COLUMNS["label"], _COLUMNS["split"], _COLUMNS["weight"]
+RELATION, KIND, AMOUNT = _COLUMNS["relation"], _COLUMNS["kind"], _COLUMNS["amount"]
+NODES, CLASS, COUNTER = _COLUMNS["nodes"], _COLUMNS["class"], _COLUMNS["counter"]
+PAYER, PAYEE, OTHER_ACCOUNT = (_COLUMNS[end] for end in ("payer", "payee", "other_account"))
+ENDINGS, WEAK = NODES | _COLUMNS["endings"], _COLUMNS["weak"]
 ENDS = ID | SOURCE | TARGET
 KNOWN = ENDS | LABEL | SPLIT | WEIGHT
-PAYER = _names(
-    "payer payer_id debtor sender_id sender_account name_orig buyer buyer_id caller follower "
-    "citing citing_id auftraggeber absender zahler donneur_d_ordre ordonnateur ordenante ordinante "
-    "debit_account debtor_account account_debit sollkonto compte_debit cuenta_origen "
-    "sending_account von émetteur expéditeur payeur débiteur mittente pagatore debitore remitente "
-    "pagador deudor origen remetente origem betaler afzender nadawca płatnik avsändare betalare"
-)
-PAYEE = _names(
-    "payee payee_id creditor receiver_id receiver_account recipient recipient_id name_dest seller "
-    "seller_id callee followee cited cited_id empfänger empfaenger bénéficiaire beneficiaire "
-    "beneficiario destinataire credit_account creditor_account account_credit habenkonto "
-    "compte_credit cuenta_destino receiving_account an nach créancier destinatario creditore "
-    "acreedor destino ontvanger begunstigde odbiorca mottagare"
-)
-"""The ends of a payment: they say which of many columns is which, not that a line is a header."""
-OTHER_ACCOUNT = _names(
-    "counterparty counterparty_id counterparty_account counter_account contra_account "
-    "offset_account gegenkonto gegenpartei compte_contrepartie contrepartie contropartita "
-    "contrapartida contracuenta"
-)
-"""The other end, where the first is called as nodes are: `Konto`, `Gegenkonto`."""
-ENDINGS = NODES | _names("iban bank_account wallet address acct ac person phone")
-WAYS = tuple(
-    tuple(way.split())
-    for way in (
-        "from to",
-        "von nach",
-        "von an",
-        "sender receiver",
-        "orig bene",
-        "orig dest",
-        "src dst",
-    )
-)
+WAYS = tuple(tuple(way.split()) for way in WORDS["cells"]["ways"])
 """What stands before the same of `ENDINGS` at the two ends: `Von Konto`, `Nach Konto`."""
-COUNTER = _names(
-    "# unnamed:0 index row no nr num number line line_no row_no row_number rowid lfd lfdnr lfd_nr "
-    "zeile serial serial_no s_no sr_no n° nº nro núm lp poz poř"
-)
-"""What a first column that only counts the rows is called, by pandas, spreadsheets and people."""
-AMOUNT = _names(
-    "amount amounts sum total volume price betrag summe umsatz montant importe importo valor "
-    "bedrag kwota belopp suma сумма"
-)
-"""Names of columns that may be meant as the weight."""
-WEAK = _names("u v i j from to head tail start end node nodes name key index")
-"""Names that could as well be ids (words, letters): a header known by them alone is announced."""
-
-# fmt: off
-SPREADSHEET_ERRORS = (
-    "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#error!", "#spill!",
-    "#nv", "#wert!", "#bezug!", "#zahl!",  # German
-    "#valeur!", "#nom?", "#nombre!", "#nul!",  # French
-    "#¡valor!", "#¡ref!", "#¿nombre?", "#¡num!", "#¡div/0!", "#¡nulo!",  # Spanish
-    "#n/d", "#valore!", "#rif!", "#nome?",  # Italian
-)
-# fmt: on
+SPREADSHEET_ERRORS = tuple(WORDS["cells"]["spreadsheet_errors"].split())
 MISSING = ("", "na", "n/a", "nan", "-nan", "null", "none", "?", *SPREADSHEET_ERRORS)
 """What stands for a missing number, in lower case."""
 
@@ -152,7 +69,7 @@ def is_number(cell: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class HeaderRule:
-    """Who decides whether the first line of a table is a header."""
+    """How to decide whether the first line of a table is a header."""
 
     ids: Sequence[int]
     """The columns with ids."""

@@ -87,7 +87,7 @@ def _plain_numbers(column: pa.ChunkedArray) -> np.ndarray | None:
 
 
 def extend(ids: pa.Array, more: pa.Array) -> tuple[np.ndarray, pa.Array]:
-    """Positions of the distinct ids `more` in `ids` and, where they are new, behind it."""
+    """Positions of the distinct ids `more` in `ids`, to which the new ones are added at the end."""
     found = pc.index_in(more, value_set=ids)
     positions = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     fresh = positions < 0
@@ -111,7 +111,7 @@ def as_in_edges(file: TableFile, nodes: pa.Array | None) -> TableFile:
 
 
 def whole_ends(file: TableFile) -> TableFile:
-    """A table of edges between whole numbers, where one end or both say `12.0`, with `12`."""
+    """A table of edges with `12` for `12.0`, where one end or both write whole numbers that way."""
     ends = [file.table.column(i) for i in (0, 1)]
     bare = [_bare(column, *_POINT_ZERO) for column in ends]
     for column, made in zip(ends, bare, strict=True):
@@ -248,7 +248,7 @@ def check_known(
             row=int(rows[0]),
         )
     lack = count(number, "id is", "ids are")
-    said = f"{file.path}: {lack} not in {graph_path}, so without edges ({name} first)"
+    said = f"{file.path}: {lack} not in {graph_path} and so have no edges ({name} first)"
     return [f"{said}; {hint}." if hint else f"{said}."]
 
 

@@ -24,16 +24,11 @@ from cpgnn.io.problems import MOST, Problems
 from cpgnn.io.tables import TableFile, as_array, read_table
 from cpgnn.io.times import take_times
 from cpgnn.io.word_columns import take_kinds
+from cpgnn.io.words import WORDS
 
 SPLITS = ("train", "val", "test")
 ROLES = ("id", "label", "split")
-# fmt: off
-PLACEHOLDERS = frozenset((
-    "?", "??", "-", "--", ".", "n/a", "na", "#n/a", "nan", "none", "null", "nil", "undefined",
-    "unknown", "unk", "not known", "missing", "empty", "tbd", "unlabelled", "unlabeled",
-    "unclassified", "unassigned",
-))
-# fmt: on
+PLACEHOLDERS = frozenset(WORDS["cells"]["placeholders"])
 """What people write for "unknown", in lower case."""
 
 

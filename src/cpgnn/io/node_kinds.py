@@ -30,8 +30,13 @@ LEAST_NODES = 10
 """Ends with fewer nodes are no kind of their own unless a file says so."""
 
 
-def find_kinds(parts: Parts, columns: Columns) -> tuple[Kinds | None, list[str]]:
-    """The kinds of all nodes, and what to say about them; None if there is only one."""
+def find_kinds(
+    parts: Parts, columns: Columns, *, adds: bool = False
+) -> tuple[Kinds | None, list[str]]:
+    """The kinds of all nodes, and what to say about them; None if there is only one.
+
+    `adds`: to an earlier graph, which may know the kinds of those that have no features here.
+    """
     given, features, labels, n = parts.edges, parts.features, parts.labels, len(parts.ids)
     rows = ((features, parts.at_features), (labels, parts.at_labels))
     telling = [(part, at) for part, at in rows if part and part.kinds is not None]
@@ -66,7 +71,7 @@ def find_kinds(parts: Parts, columns: Columns) -> tuple[Kinds | None, list[str]]
         one = advise("use {} if they are of one kind.", kind_column="")
         kinds.check(np.where(labelled, 0, -1), one)
     bare = [name for name, has in zip(kinds.names, kinds.described, strict=True) if not has]
-    if bare and features is not None:
+    if bare and features is not None and not adds:
         notices.append(f"{features.file.path}: no node of kind {listed(bare)} has features.")
     return kinds, notices
 

@@ -26,31 +26,20 @@ from cpgnn.io.tables import TableFile
 
 
 def read_npz_edges(
-    path: Path, unlabelled: str | None, rule: FeatureRule
+    path: Path, unlabelled: str | None, rule: FeatureRule | None
 ) -> tuple[EdgeList, FeatureRows | None]:
-    """The graph in an `.npz`, and its features where it has some."""
+    """The graph in an `.npz`, and its features where it has some and there is a rule for them."""
     parts = graph_parts(path, read_npz_arrays(path))
     index, labels, names = parts["node_ids"], parts["labels"], parts["class_names"]
     index = pd.RangeIndex(parts["num_nodes"]) if index is None else index
     ids = _ids(path, index)
     if labels is not None:
         labels, names = _named(labels, names, unlabelled)
-    edges = EdgeList(
-        path,
-        ids,
-        parts["source"],
-        parts["target"],
-        parts["weights"],
-        index=index,
-        labels=labels,
-        class_names=names or (),
-        self_loops=parts["self_loops"],
-        relation=parts["relation"],
-        directed=parts["directed"],
-        kinds=parts["kinds"],
-    )
+    same = ("source", "target", "weights", "self_loops", "relation", "directed", "kinds")
+    known = {"index": index, "labels": labels, "class_names": names or ()}
+    edges = EdgeList(path, ids, **known, **{name: parts[name] for name in same})
     X, names = parts["features"], parts["feature_names"]
-    if X is None:
+    if X is None or rule is None:
         return edges, None
     return edges, _feature_rows(path, None, X, names, rule, parts["mixed"])
 

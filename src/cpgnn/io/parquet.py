@@ -20,7 +20,7 @@ SMALL = 1 << 26
 
 
 def is_parquet(path: Path) -> bool:
-    """By its ending, or by the mark that it begins with."""
+    """By its ending, or by the bytes that it begins with."""
     if path.suffix.lower() in (".parquet", ".pq"):
         return True
     with opened(path) as stream:

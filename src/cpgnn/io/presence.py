@@ -1,4 +1,4 @@
-"""Are the files there? Asked by commands before anything slow is imported."""
+"""Whether files exist, checked by commands before anything slow is imported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def no_such_file(path: StrPath) -> InputError:
 
 
 def check_files(*paths: StrPath | None) -> None:
-    """Raises, once for all, about those that do not exist; addresses of servers are skipped."""
+    """Raises one error about all that do not exist; addresses of servers are skipped."""
     problems = Problems()
     for path in dict.fromkeys(paths):
         with problems.noted():

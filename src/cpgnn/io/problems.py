@@ -15,7 +15,7 @@ from cpgnn.errors import InputError, Message
 MOST = 20
 """Problems that are told one by one."""
 ENOUGH = 100
-"""Problems after which nobody looks for more: thousands of columns may each have one."""
+"""Problems after which no more are looked for: thousands of columns may each have one."""
 
 
 class RowsError(InputError):

@@ -21,6 +21,7 @@ from cpgnn.graph import Graph
 from cpgnn.io import rare_classes
 from cpgnn.io.address import Address, Place, locate
 from cpgnn.io.column_choice import ColumnOptions, Columns
+from cpgnn.io.columns_of_kinds import with_kinds
 from cpgnn.io.edges import EdgeList, lonely_first_row, read_edges
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.feature_join import join_features
@@ -48,7 +49,8 @@ class LoadedGraph:
     split: np.ndarray | None
     """"train", "val", "test" or "" for each node; None where the files name no split."""
     rows: np.ndarray | None = None
-    """The edges as the file lists them, positions [2, m]; None unless they were asked for."""
+    """The edges as the file lists them: positions of their ends and, where edges have types, the
+    code of the type, [2 or 3, m]; None unless they were asked for."""
     columns: FeatureColumns | None = None
     """What the columns of the features are, for reading later files; None without features."""
     described: np.ndarray | None = None
@@ -79,7 +81,7 @@ def read_graph(
     """Read a graph from files, or from tables of pandas, which are read by the same rules.
 
     edges: a table (CSV, TSV, space-separated, each also `.gz`; Parquet; an Excel workbook; a table
-        of a database: see `cpgnn.io.address`) with source, target[, weight]; a column behind them
+        of a database: see `cpgnn.io.address`) with source, target[, weight]; a column after them
         that is called type, relation or kind says what an edge means;
         or GraphML (`.graphml`), or our `.npz`, which may bring labels and features along.
     labels: a table with id, label[, split = train|val|test]. An empty label means unknown.
@@ -135,7 +137,7 @@ def read_graph(
     notices = [*given.notices, *_doubtful_first_row(parts, chosen)]
     notices += _compared(parts, before, strict_ids)
     _check_names(parts)
-    kinds, told = find_kinds(parts, chosen)
+    kinds, told = find_kinds(parts, chosen, adds=known is not None)
     notices += told
     old = pc.is_in(ids, value_set=before.cast(ids.type)).to_numpy(zero_copy_only=False)
     X, mixed, described = None, None, None
@@ -156,11 +158,12 @@ def read_graph(
     said = tuple(dict.fromkeys((*notices, *graph.notices)))  # one file may be read twice
     graph = replace(graph, notices=said, kinds=kinds, mixed=mixed)
     kept = keep_rows is True or len(given.source) <= keep_rows
+    made = None if rows is None else with_kinds(rows.columns, graph)
     return LoadedGraph(
         graph if tables is None else as_given(graph, chosen, *tables),
         split,
-        rows=np.stack([given.source, given.target]) if keep_rows and kept else None,
-        columns=None if rows is None else rows.columns,
+        rows=given.listed() if keep_rows and kept else None,
+        columns=made,
         described=described,
         gaps={} if rows is None else rows.gaps,
         times=_times(parts, chosen.split_time),
@@ -182,7 +185,9 @@ def _read_files(
 ) -> Parts:
     problems, label_rows, nodes = Problems(), None, None
     with problems.noted():
-        given, feature_rows = _read_edges(locate(edges), unlabelled, rule, columns)
+        given, feature_rows = _read_edges(
+            locate(edges), unlabelled, None if features else rule, columns
+        )
         nodes = pa.concat_arrays([given.ids, before.cast(given.ids.type)])
     with problems.noted():
         if labels is not None:
@@ -195,21 +200,16 @@ def _read_files(
     if any(is_npz) and len(paths) > 1:
         raise wrong_value("features", "be tables if there are several files", "an '.npz'")
     read = []
+    labelled = None if label_rows is None else label_rows.labelled
+    partly = len(paths) > 1 or bool(rule.like and rule.like.of_kinds)
+    how = {"labelled": labelled, "partly": partly, "nodes": nodes}
     for path in paths if not any(is_npz) else ():
         with problems.noted():
-            part = read_features(
-                path,
-                rule,
-                columns.for_one_of(len(paths)),
-                labelled=None if label_rows is None else label_rows.labelled,
-                partly=len(paths) > 1,
-                nodes=nodes,
-            )
-            read.append(part)
+            read.append(read_features(path, rule, columns.for_one_of(len(paths)), **how))
     problems.stop()
     if label_rows is not None and label_rows.file.path in paths:  # there, the others are used
         label_rows = replace(label_rows, file=replace(label_rows.file, unused=()))
-    if len(read) > 1:
+    if read and partly:
         feature_rows = join_features(read, rule, columns)
     elif read:
         [feature_rows] = read
@@ -219,18 +219,21 @@ def _read_files(
 
 
 def _read_edges(
-    path: Place, unlabelled: str | None, rule: FeatureRule, columns: Columns
+    path: Place, unlabelled: str | None, rule: FeatureRule | None, columns: Columns
 ) -> tuple[EdgeList, FeatureRows | None]:
-    """The edges, and the features that a graph file brings along."""
+    """The edges, and the features that a graph file brings along; not without a `rule`."""
     if isinstance(path, Address):
         return read_edges(path, columns), None
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".npz"):
-        return read_npz_edges(path, unlabelled, rule)
+        edges, rows = read_npz_edges(path, unlabelled, rule)
+        if edges.relation is None and isinstance(columns.directed, bool):
+            edges = replace(edges, directed=columns.directed)
+        return edges, rows
     if not name.endswith((".graphml", ".xml")):
         return read_edges(path, columns), None
-    edges, table = read_graphml(path, unlabelled)
-    if table is None:
+    edges, table = read_graphml(path, unlabelled, columns)
+    if table is None or rule is None:
         return edges, None
     built = build_matrix(table, rule, Columns())
     used = built.columns.used((table.header or ())[1:])
@@ -302,7 +305,7 @@ def _check_names(parts: Parts) -> None:
 
 
 def _assemble(parts: Parts, X: Any) -> tuple[Graph, np.ndarray | None]:
-    """The graph and its split; the nodes of other files come behind those of the edges."""
+    """The graph and its split; the nodes of other files come after those of the edges."""
     given, rows, ids, n = parts.edges, parts.labels, parts.ids, len(parts.ids)
     labels, class_names, split = given.labels, given.class_names, given.split
     at_split = at_given = np.arange(len(given.ids))

@@ -23,6 +23,7 @@ from cpgnn.errors import advise
 from cpgnn.io.headers import LONGEST_NUMBER, SPREADSHEET_ERRORS
 from cpgnn.io.months import in_english
 from cpgnn.io.tables import TableFile, as_array, known_cells
+from cpgnn.io.words import WORDS
 
 Decimal = Literal[".", ","]
 
@@ -55,16 +56,7 @@ def _digits(decimal: str, thousands: str) -> re.Pattern[str]:
 _DIGITS = {".": _digits(".", ","), ",": _digits(",", ".")}
 _UNIT = re.compile(r"\d\s?([^\W\d_]{1,4}[²³]?|°[CF]?)$")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
-# fmt: off
-_PAIRS = (
-    "true false", "yes no", "y n", "t f", "on off", "ja nein", "oui non", "si no", "sí no", "sì no",
-    "sim não", "ja nee", "ja nej", "ja nei", "tak nie", "ano ne", "igen nem", "kyllä ei",
-    "evet hayır", "да нет", "так ні", "はい いいえ", "是 否", "예 아니오",
-    "wahr falsch", "vrai faux", "verdadero falso", "verdadeiro falso", "vero falso",
-    "waar onwaar",
-    "prawda fałsz", "истина ложь",
-)
-# fmt: on
+_PAIRS: list[str] = WORDS["cells"]["yes_no"]
 _YES = {pair.split()[0] for pair in _PAIRS}
 _NO = {pair.split()[1] for pair in _PAIRS}
 # fmt: off
@@ -96,7 +88,7 @@ class Reading:
     date_format: str = ""
     """Of dates, as `strptime` has it, or ISO8601. Dates become days after 1970-01-01."""
     unit: str = ""
-    """Of numbers: what stands behind each of them, such as kg; left out."""
+    """Of numbers: what follows each of them, such as kg; left out."""
 
     def numbers(self, cells: pd.Series) -> np.ndarray:
         """The cells, text, as float64; NaN where one does not fit."""
@@ -215,7 +207,7 @@ def _candidates(cells: pd.Series, decimal: Decimal | None) -> Iterator[Reading]:
 def _the_one(
     file: TableFile, i: int, cells: pd.Series, perfect: list[tuple[Reading, np.ndarray]]
 ) -> Reading:
-    """The reading, if all that fit agree; three digits behind the sign of money are thousands."""
+    """The reading, if all that fit agree; of money, three digits after the sign are thousands."""
     first, values = perfect[0]
     for other, others in perfect[1:]:
         differ = values != others

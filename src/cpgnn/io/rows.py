@@ -44,7 +44,7 @@ def read_rows(place: Address, rule: HeaderRule) -> Rows:
         with open_table(place) as (found, stored, told):
             return Rows(found, _text(place, stored, len(found)), None, told)
     with open_sheet(place) as (numbered, told):
-        filled = ((line, cells) for line, cells in _cells(place, numbered) if any(cells))
+        filled = ((line, cells) for line, cells in _cells(numbered) if any(cells))
         first = next(filled, None)
         if first is None:
             raise wrong(place, "A sheet", "have at least one row", "none")
@@ -73,9 +73,7 @@ def read_rows(place: Address, rule: HeaderRule) -> Rows:
         return Rows(tuple(top) if named else None, table, lines, told)
 
 
-def _cells(
-    place: Address, rows: Iterable[tuple[int, Sequence[object]]]
-) -> Iterator[tuple[int, list[str]]]:
+def _cells(rows: Iterable[tuple[int, Sequence[object]]]) -> Iterator[tuple[int, list[str]]]:
     """Rows as text, empty cells at their ends left out."""
     for line, row in rows:
         cells = [as_text(cell) for cell in row]

@@ -83,7 +83,7 @@ class TableFile:
             column = "column" if len(self.unused) == 1 else "columns"
             found.append(f"{self.path}: {column} {listed(self.unused, 12)} not used.")
         if self.blank_rows:
-            found.append(f"{self.path}: {count(self.blank_rows, 'blank row')} at the end skipped.")
+            found.append(f"{self.path}: skipped {count(self.blank_rows, 'blank row')} at the end.")
         return tuple(found)
 
     def picked(self, kept: Sequence[int]) -> TableFile:

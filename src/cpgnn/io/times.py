@@ -50,8 +50,7 @@ def take_times(file: TableFile, columns: Columns) -> tuple[TableFile, np.ndarray
     place = columns.find_time(file.header)
     if place is None or not file.table.num_rows:
         return file, None, False
-    cells = file.table.column(place)
-    is_date = False
+    cells, what, is_date = file.table.column(place), f"Column {file.column(place)}", False
     if pa.types.is_floating(cells.type):
         times = np.asarray(cells.to_numpy(), dtype=np.float64)
     else:
@@ -59,13 +58,9 @@ def take_times(file: TableFile, columns: Columns) -> tuple[TableFile, np.ndarray
         if reading is None or reading.kind == "yes/no":
             got = shorten(str(cells[0].as_py()))
             hint = "Write dates with the year first: 2024-12-31."
-            raise file.wrong(
-                f"Column {file.column(place)}", "hold dates or times", got, hint, row=0
-            )
+            raise file.wrong(what, "hold dates or times", got, hint, row=0)
         times, is_date = read_numbers(file, place, reading), reading.kind == "date"
-    if np.isnan(times).any():
-        bad = np.isnan(times)
+    if (bad := np.isnan(times)).any():
         got = f"{count(int(bad.sum()), 'empty cell')} in {len(times):,} rows"
-        what = f"Column {file.column(place)}"
         raise file.wrong(what, "hold a time in every row", got, row=int(np.argmax(bad)))
     return file.without(place), times, is_date

@@ -70,7 +70,7 @@ def to_fit(
 
 
 def _check_labels(graph: Graph) -> None:
-    """Refuses a graph without labels, and measurements in their place."""
+    """Refuses a graph without labels, or with measurements in their place."""
     known = graph.labels[graph.labels >= 0]
     if not len(known):
         hint = "Give the classes of some nodes as y."

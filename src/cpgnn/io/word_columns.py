@@ -40,12 +40,19 @@ def take_types(
 
 
 def take_kinds(
-    file: TableFile, columns: Columns, labelled: np.ndarray | None, *, sure: bool = False
+    file: TableFile,
+    columns: Columns,
+    labelled: np.ndarray | None,
+    *,
+    sure: bool = False,
+    partly: bool = False,
 ) -> tuple[TableFile, np.ndarray | None]:
     """The table without the column of kinds, and the kinds by row (None where a cell is empty).
 
     A column that is merely called `kind` counts if `labelled` rows are of one kind and others of
-    another; otherwise it stays where it is. In labels (`sure`) it is nothing else.
+    another; otherwise it stays where it is. In labels, and where an earlier graph had kinds
+    (`sure`), it is nothing else; in one of several feature files (`partly`), one kind in all rows
+    counts too.
     """
     place = columns.find_kind(file.path, file.header)
     if place is None or not file.table.num_rows:
@@ -54,7 +61,8 @@ def take_kinds(
     if columns.kind_column is None:
         with_labels = np.unique(codes[labelled]) if labelled is not None else codes[:0]
         one = len(with_labels) == 1 and with_labels[0] >= 0
-        if len(values) < 2 or not (one or sure):
+        alone = partly and len(values) == 1
+        if not alone and (len(values) < 2 or not (one or sure)):
             return file, None
     return rest, np.array([*values, None], dtype=object)[codes]
 

@@ -13,6 +13,20 @@ import scipy.sparse as sp
 
 from cpgnn.engine.arrays import pattern
 
+LARGE = 1 << 23
+"""Values of a block that no cache holds: from there on torch's product takes half the time."""
+
+
+def times(M: sp.csr_array, Z: np.ndarray) -> np.ndarray:
+    """M Z for a block of columns."""
+    if Z.size < LARGE:
+        return np.asarray(M @ Z)
+    import torch  # workers of Spark, which have small blocks, start without it
+
+    from cpgnn.engine.sparse import csr_tensor, product
+
+    return np.asarray(product(csr_tensor(M), torch.from_numpy(Z)).numpy())
+
 
 def principal_directions(X: Any, d: int, seed: int = 0) -> np.ndarray:
     """V [F, d], the leading right singular vectors of X [n, F]; columns beyond its rank are 0.
@@ -52,15 +66,17 @@ def powered(A: sp.csr_array, Z: np.ndarray, steps: int = 3) -> np.ndarray:
     """Ã^k Z, the input of SGC."""
     S = with_self(A)
     for _ in range(steps):
-        Z = S @ Z
+        Z = times(S, Z)
     return Z
 
 
 def personalised(A: sp.csr_array, Z: np.ndarray, alpha: float = 0.1, steps: int = 10) -> np.ndarray:
     """Z_{t+1} = α Z + (1 - α) Ã Z_t: columns smoothed by personalised PageRank."""
-    S, S_Z = with_self(A), Z
+    S, S_Z, own = with_self(A), Z, alpha * Z
     for _ in range(steps):
-        S_Z = alpha * Z + (1 - alpha) * (S @ S_Z)
+        S_Z = times(S, S_Z)
+        S_Z *= 1 - alpha
+        S_Z += own
     return S_Z
 
 
@@ -71,11 +87,11 @@ def hops(A: sp.csr_array, Z: np.ndarray, steps: int = 2) -> list[np.ndarray]:
     known = ~np.isnan(Z)
     if known.all():
         for _ in range(steps):
-            blocks.append(R @ blocks[-1])
+            blocks.append(times(R, blocks[-1]))
         return blocks
     above, below = np.where(known, Z, 0).astype(np.float32), known.astype(np.float32)
     for _ in range(steps):
-        above, below = R @ above, R @ below
+        above, below = times(R, above), times(R, below)
         with np.errstate(invalid="ignore", divide="ignore"):
             blocks.append(above / below)
     return blocks

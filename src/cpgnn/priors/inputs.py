@@ -26,8 +26,8 @@ WIDEST, LEAST_WIDE = 256, 64
 """Principal coordinates of a wide X that networks read: at most, and where nodes are many."""
 MOST_VALUES = 1 << 26
 """Entries of a dense block of coordinates."""
-MOST_KEPT = 1 << 23
-"""Entries of a block of columns up to which it is made only once."""
+MOST_KEPT, MOST_AFTER = 1 << 24, 1 << 23
+"""Entries of a block of columns up to which it is made only once in a fit, and kept after it."""
 NARROW, TREE_COLUMNS = 128, 16
 """Trees read up to 128 columns as they are; of more, 16 principal coordinates. In a table with text
 they read its numbers and the commonest words instead, which a column of many values would hide."""
@@ -178,6 +178,11 @@ class Inputs:
             self._small[name] = Z
         return self._small[name]
 
+    def fitted(self) -> None:
+        """Lets go of the largest blocks: only a fit reads them more than once."""
+        for name in [name for name, Z in self._small.items() if Z.size > MOST_AFTER]:
+            del self._small[name]
+
     @cached_property
     def _small(self) -> dict[str, np.ndarray]:
         return {}
@@ -243,12 +248,25 @@ class Inputs:
             Z = np.array(dense(X[:, read]), dtype=np.float32)
             if self.graph.mixed is not None:
                 Z[self.graph.mixed.gaps[:, read].nonzero()] = np.nan
-        return np.concatenate([self.structure, *col.hops(self.A, Z)], axis=1)
+        blocks = [self.structure, *col.hops(self.A, Z)]
+        del Z
+        return beside(blocks)
 
     @property
     def structure(self) -> np.ndarray:
         """[n, 7]; of a graph that is part of a larger one, as it is there."""
         return np.asarray(self.graph.once(STRUCTURE_KEY, lambda: col.structure(self.A)))
+
+
+def beside(blocks: list[np.ndarray]) -> np.ndarray:
+    """Their columns as one; each block is let go once it is copied, for nodes can be many."""
+    width = sum(block.shape[1] for block in blocks)
+    joined, at = np.empty((len(blocks[0]), width), dtype=np.result_type(*blocks)), 0
+    while blocks:
+        block = blocks.pop(0)
+        joined[:, at : at + block.shape[1]] = block
+        at += block.shape[1]
+    return joined
 
 
 def _divided(X: Any, norm: float) -> Any:

@@ -7,6 +7,9 @@ share every product with X: W is [F, (k + 1)·hidden]. Adam works element by ele
 never touch. Training stops, for all of them at once, at the epoch with the smallest honest loss:
 each training node judged by the copy that never saw it, validation nodes by the last. One number
 chosen on all labels hardly bends the honest beliefs.
+
+Where a pass over all rows costs too much for one step, steps take batches: thousands of rows with
+hundreds of columns are learned in a few passes, for a twentieth of the price.
 """
 
 from __future__ import annotations
@@ -27,6 +30,13 @@ from cpgnn.engine.sparse import SparseOperator, drawn_mask
 from cpgnn.priors.network import Network, chunks, mean_network
 
 EPSILON = 1e-8
+MAX_STEP, BATCH = 250_000_000, 100_000_000
+"""Multiplications of X with the weights of all worlds: up to so many, a step takes all rows; beyond
+that, a batch of rows that costs so many."""
+LEAST_ROWS = 256
+"""Of a batch."""
+PASSES = 20
+"""Over all rows in batches, at most."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +132,13 @@ class Judge:
         self.weight = torch.from_numpy(worlds.weights())
         self.share = torch.from_numpy(worlds.shares())
 
-    def training_loss(self, logits: Tensor) -> Tensor:
-        """Σ over worlds of the mean cross-entropy of the taught nodes; logits [k + 1, N + E, c]."""
+    def training_loss(self, logits: Tensor, at: Tensor | slice = slice(None)) -> Tensor:
+        """Σ over worlds of the mean cross-entropy of the taught nodes; logits [k + 1, N + E, c].
+
+        `at`: those of them that the logits are of, whose share of it this then is."""
         log_p = torch.log_softmax(logits, dim=2)
-        own = log_p.gather(2, self.lessons.unsqueeze(2)).squeeze(2)
-        return -(own * self.weight).sum()
+        own = log_p.gather(2, self.lessons[:, at].unsqueeze(2)).squeeze(2)
+        return -(own * self.weight[:, at]).sum()
 
     def honest_loss(self, logits: Tensor) -> float:
         """Mean cross-entropy of judged nodes [N + V], each by the copy of its world."""
@@ -176,12 +188,10 @@ def _used(X: Any) -> np.ndarray | None:
 
 def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndarray]:
     """The network that knows all labels, and log B [k + 1, n, c] of every world's."""
-    judge, every = Judge(worlds), len(worlds.judged) + len(worlds.guessed)
     width, used = X.shape[1], _used(X)
     there = _used(X[np.concatenate([worlds.judged, worlds.guessed])])
     if there is not None:
         X = X[:, there]
-    taught, judged = operator(X, worlds.taught), operator(X, worlds.judged)
     nets = Copies(
         width,
         worlds.num_classes,
@@ -192,13 +202,12 @@ def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndar
     )
     optimizer = Adam(nets.decayed, nets.free, lr=how.learning_rate, eps=EPSILON)
     optimizer.weight_decay = 2 * how.weight_decay
-
-    def loss(_: int) -> Tensor:  # random numbers are drawn for judged rows too: results stay equal
-        return judge.training_loss(nets(taught, nets.mask(every, judge.rows)))
-
-    def honest() -> float:
-        return judge.honest_loss(nets(judged))
-
+    parts = batches(X, worlds, how)
+    if len(parts) == 1:
+        loss, honest = _on_all_rows(nets, X, worlds)
+    else:
+        how = _in_parts(how, len(parts))
+        loss, honest = _on_batches(nets, X, worlds, parts)
     descend([*nets.decayed, *nets.free], optimizer, loss, honest, how)
     network, logs = nets.last(), torch.log_softmax(all_logits(nets, X), dim=2).numpy()
     if there is not None:  # what no labelled node has says nothing
@@ -208,12 +217,56 @@ def fit_networks(X: Any, worlds: Worlds, how: Descent) -> tuple[Network, np.ndar
     return network, logs
 
 
-def all_logits(nets: Copies, X: Any) -> Tensor:
-    """[k + 1, n, c] of the rows of X [n, F], by networks that are trained."""
-    out = torch.empty(nets.copies, X.shape[0], nets.b_2.shape[2])  # parts would lie scattered
+Losses = tuple[Callable[[int], Tensor], Callable[[], float]]
+"""The training loss of a step, and the honest loss."""
+
+
+def _on_all_rows(nets: Copies, X: Any, worlds: Worlds) -> Losses:
+    judge, every = Judge(worlds), len(worlds.judged) + len(worlds.guessed)
+    taught, judged = operator(X, worlds.taught), operator(X, worlds.judged)
+
+    def loss(_: int) -> Tensor:  # random numbers are drawn for judged rows too: results stay equal
+        return judge.training_loss(nets(taught, nets.mask(every, judge.rows)))
+
+    return loss, lambda: judge.honest_loss(nets(judged))
+
+
+def _on_batches(nets: Copies, X: Any, worlds: Worlds, parts: list[Tensor]) -> Losses:
+    judge = Judge(worlds)
+
+    def loss(step: int) -> Tensor:
+        at = parts[step % len(parts)]
+        logits = nets(operator(X, worlds.taught[at.numpy()]), nets.mask(len(at)))
+        return len(parts) * judge.training_loss(logits, at)
+
+    return loss, lambda: judge.honest_loss(all_logits(nets, X, worlds.judged))
+
+
+def batches(X: Any, worlds: Worlds, how: Descent) -> list[Tensor]:
+    """Where the taught rows of each step stand among all of them: one part, or shuffled ones."""
+    rows = len(worlds.taught)
+    width = np.diff(X.indptr)[worlds.taught].mean() if sp.issparse(X) else X.shape[1]
+    row = max(1.0, width * how.hidden * worlds.num_worlds)
+    if rows * row <= MAX_STEP:
+        return [torch.arange(rows)]
+    g = torch.Generator().manual_seed(how.seed)
+    return [*torch.randperm(rows, generator=g).split(max(LEAST_ROWS, int(BATCH / row)))]
+
+
+def _in_parts(how: Descent, parts: int) -> Descent:
+    """The same, where a step takes one of so many batches."""
+    check = max(how.check, 2 * parts)
+    patience, steps = max(how.patience, 4 * check), max(how.epochs, PASSES * parts)
+    return replace(how, check=check, patience=patience, epochs=steps)
+
+
+def all_logits(nets: Copies, X: Any, nodes: np.ndarray | None = None) -> Tensor:
+    """[k + 1, n, c] of the rows of X [n, F], or of those of these nodes, by trained networks."""
+    n = X.shape[0] if nodes is None else len(nodes)
+    out = torch.empty(nets.copies, n, nets.b_2.shape[2])  # parts would lie scattered
     with torch.no_grad():
-        for rows in chunks(X.shape[0]):
-            out[:, rows] = nets(operator(X, rows))
+        for rows in chunks(n):
+            out[:, rows] = nets(operator(X, rows if nodes is None else nodes[rows]))
     return out
 
 

@@ -16,6 +16,7 @@ from scipy.special import log_softmax
 
 from cpgnn.engine.arrays import dense
 from cpgnn.engine.cross_fitting import Worlds
+from cpgnn.priors.tree_scores import read_trees
 from cpgnn.priors.tree_text import check_text
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 ABSENT = float(np.log(1e-6))
 """The logit of a class that no training node has."""
+MANY_ROWS = 10_000
+"""From so many rows on, reading the trees takes less time than it saves."""
 END = "end of trees\n"
 """What follows in LightGBM's text (settings, importances) is not needed to predict."""
 
@@ -108,8 +111,8 @@ class Trees:
         if booster is None:
             out[:, self.present] = 0
         elif X.shape[0]:
-            raw = booster.predict(_rows(X), raw_score=True, num_iteration=rounds, num_threads=1)
-            out[:, self.present] = self._each(np.asarray(raw).reshape(X.shape[0], -1))
+            raw = _raw_scores(X, booster, rounds)
+            out[:, self.present] = self._each(raw.reshape(X.shape[0], -1))
         return out
 
     def _each(self, raw: np.ndarray) -> np.ndarray:
@@ -200,6 +203,17 @@ def _grow(growing: list[tuple[Booster, float]], how: Boosting, begin: Begin | No
         if stuck or r - rounds >= how.patience:
             break
     return rounds
+
+
+def _raw_scores(X: Any, booster: Booster, rounds: int) -> np.ndarray:
+    """[n] or [n, outputs] of the first so many rounds (-1: all)."""
+    if not sp.issparse(X) and X.dtype == np.float32 and len(X) >= MANY_ROWS:
+        text = booster.model_to_string(num_iteration=rounds)
+        trees = read_trees(text[: text.index(END)], booster.num_model_per_iteration())
+        if trees is not None:
+            return trees(X)
+    raw = booster.predict(_rows(X), raw_score=True, num_iteration=rounds, num_threads=1)
+    return np.asarray(raw)
 
 
 def _rows(X: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cpgnn.engine.arrays import pattern
+from cpgnn.engine.formatting import Counted
 from cpgnn.graph import Graph
 from cpgnn.relations.edge_types import EdgeType
 from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS, Relation, edges, two_hops
@@ -68,6 +69,25 @@ def near(graph: Graph) -> sp.csr_array:
     return graph.adjacency if W is None else pattern(W)
 
 
+def joining(graph: Graph) -> sp.csr_array:
+    """A [n, n] of the edges between predicted nodes; who is `near` where there are none."""
+    if graph.kinds is None or graph.predicted.all():
+        return graph.adjacency
+    inside = sp.diags_array(graph.predicted.astype(np.float32))
+    A = sp.csr_array(inside @ graph.adjacency @ inside, dtype=np.float32)
+    A.eliminate_zeros()
+    return A if A.nnz else near(graph)
+
+
+def counted(graph: Graph) -> Counted:
+    """What `joining` counts: edges or their weight; pairs that share a node, whatever the weight,
+    where no edge joins predicted nodes."""
+    asked = graph.predicted
+    if graph.kinds is not None and not asked.all() and not graph.adjacency[asked][:, asked].nnz:
+        return "shared-node links"
+    return "edge weight" if graph.is_weighted else "edges"
+
+
 def entries_leading_on(graph: Graph) -> int:
     """How many paths lead from predicted nodes, by way of other kinds, to other kinds."""
     if graph.predicted.all():
@@ -91,7 +111,8 @@ def leading_on(P: sp.csr_array, predicted: np.ndarray) -> sp.csr_array:
 
 def with_columns_of_others(graph: Graph) -> Graph:
     """The graph in which predicted nodes have the columns that only other kinds have: the mean over
-    their neighbours that have a value. A node without such a neighbour has a gap, as before.
+    their neighbours that have a value: no kind without features, whose rows are zeros. A node
+    without such a neighbour has a gap, as before.
     """
     if graph.kinds is None or graph.mixed is None or graph.features is None:
         return graph
@@ -100,7 +121,7 @@ def with_columns_of_others(graph: Graph) -> Graph:
         if np.prod(X.shape, dtype=float) > MAX_CELLS:
             return graph
         X = X.toarray()
-    there = ~graph.mixed.gaps.toarray()
+    there = ~graph.mixed.gaps.toarray() & graph.kinds.has_features[:, None]
     for category in graph.mixed.categories:  # without a 1, it is empty
         there[:, category.columns] &= (X[:, category.columns] > 0).any(axis=1)[:, None]
     foreign = np.flatnonzero(there.any(axis=0) & ~there[graph.predicted].any(axis=0))
@@ -140,7 +161,12 @@ def among_predicted(graph: Graph, relations: dict[str, Relation]) -> list[str]:
 
 def is_far(relation: str) -> bool:
     """Whether a relation leads further than an edge: to nodes two hops away."""
-    return relation == TWO_HOPS or relation.endswith(SHARED)
+    return relation == TWO_HOPS or is_shared(relation)
+
+
+def is_shared(relation: str) -> bool:
+    """Whether a relation leads to nodes that share a node of another kind."""
+    return relation.endswith(SHARED)
 
 
 def shared(

@@ -15,7 +15,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from cpgnn.engine.arrays import coded, is_symmetric, simple_adjacency
-from cpgnn.errors import must_be, wrong_value
+from cpgnn.errors import Message, must_be, wrong_value
 from cpgnn.relations.relation import Relation
 
 UNNAMED = "edges"
@@ -72,7 +72,8 @@ def typed_adjacency(
     if len(names) > MOST_TYPES:
         raise wrong_value("relation", f"name at most {MOST_TYPES} types", f"{len(names):,}")
     is_directed = which_directed(names, directed)
-    types, said = [], []
+    types: list[EdgeType] = []
+    said: list[str] = []
     for code, name in enumerate(names):
         rows = codes == code
         values = None if weights is None else weights[rows]
@@ -82,7 +83,7 @@ def typed_adjacency(
         if both_ways:
             M, _, told = simple_adjacency(*ends)
         types.append(EdgeType(name, M, is_directed[code] and not both_ways))
-        said += told if len(names) == 1 else [f"{name}: {notice}" for notice in told]
+        said += [Message(f"{name}: " if len(names) > 1 else "", notice) for notice in told]
     if len(types) == 1 and not types[0].directed:
         A, loops = types[0].matrix, np.unique(source[source == target])
     else:  # rows of different types or directions join the same nodes: no news

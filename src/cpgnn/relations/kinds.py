@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,18 +21,32 @@ class Kinds:
     names: tuple[str, ...]
     described: tuple[bool, ...]
     """Whether the nodes of each kind have features; the others have rows of zeros in X."""
+    asked: tuple[str, ...] = ()
+    """The kinds whose class is asked for, in a graph that came after the fit; (): with labels."""
 
     @property
     def has_features(self) -> np.ndarray:
         """Which nodes have features of their own [n]."""
         return np.array(self.described, dtype=bool)[self.codes]
 
+    def marked(self, marks: Any) -> np.ndarray:
+        """[F, kinds]: how many nodes of each kind have a mark, sparse [n, F]."""
+        of_kind = np.eye(len(self.names), dtype=np.int64)[self.codes]
+        return np.asarray(marks.astype(np.int64).T @ of_kind)
+
+    def knowing(self, gaps: Any) -> np.ndarray:
+        """[F, kinds]: which columns are no gap, sparse [n, F], for some node of a kind."""
+        sizes = np.bincount(self.codes, minlength=len(self.names))
+        return np.asarray(self.marked(gaps) < sizes)
+
     def counts(self) -> dict[str, int]:
         numbers = np.bincount(self.codes, minlength=len(self.names))
         return dict(zip(self.names, numbers.tolist(), strict=True))
 
     def labelled(self, labels: np.ndarray) -> np.ndarray:
-        """The nodes of the kind that has labels [n]; all of them if none has."""
+        """The nodes of the kind that is asked for or has labels [n]; all of them if none has."""
+        if self.asked:
+            return np.isin(np.array(self.names)[self.codes], self.asked)
         found = np.unique(self.codes[labels >= 0])
         return np.isin(self.codes, found) if len(found) else np.ones(len(labels), dtype=bool)
 
@@ -53,7 +67,7 @@ class Kinds:
             raise must_be("Labels", "sit on one kind of nodes", ", ".join(shown), hint)
 
 
-def as_kinds(kinds: Any, n: int, described: Sequence[str] | None = None) -> Kinds:
+def as_kinds(kinds: Any, n: int, described: Collection[str] | None = None) -> Kinds:
     """Kinds from one name for each node; `described`: those that have features (None: all)."""
     if isinstance(kinds, Kinds):
         return kinds

@@ -49,7 +49,7 @@ def answer(run: Run) -> Answer:
     blind = run.without_graph
     rows = _beside(run, test.accuracy, blind.accuracy if blind else None)
     rows += (Row("always the largest class", test.majority),)
-    right = (f"Right classes of {measured(test, short=True)}", rows)
+    right = (f"Accuracy on {measured(test, short=True)}", rows)
     if not test.by_ranking or test.average_precision is None:
         text = f"of {measured(test)} {'gets' if test.accuracy.n == 1 else 'get'} the right class"
         return Answer(run.verdict, test.accuracy, text, (right,), _ranking(run, test), more)
@@ -67,7 +67,7 @@ def _ranking(run: Run, test: Evaluation) -> tuple[tuple[str, tuple[Row, ...]], .
     blind, flag, name = run.without_graph, run.flag, quoted(test.positive)
     rows = _beside(run, test.average_precision, blind.average_precision if blind else None)
     rows += (Row("a random order", test.chance),)
-    tables = [(f"Average precision for {name}, of {measured(test, short=True)}", rows)]
+    tables = [(f"Average precision for {name}, on {measured(test, short=True)}", rows)]
     others = (blind and blind.precision_at) or {}
     first = tuple(
         Row(
@@ -78,7 +78,7 @@ def _ranking(run: Run, test: Evaluation) -> tuple[tuple[str, tuple[Row, ...]], .
         )
         for k, scored in (test.precision_at or {}).items()
     )
-    tables.append((f"Of the nodes ranked first, how many are {name}", first))
+    tables.append((f"How many of the nodes ranked first are {name}", first))
     if flag is not None and flag.test is not None and flag.class_name == test.positive:
         without = (blind and blind.threshold) or {}
         for kind in ("recall", "precision"):

@@ -10,11 +10,12 @@ from cpgnn.check import find
 from cpgnn.check.finding import worst_first
 from cpgnn.engine.formatting import matrix_title, percent, ratio, relation_name, what_decides
 from cpgnn.engine.text import count
-from cpgnn.evaluation.calibration import LEAST, Calibration, Reliability
+from cpgnn.evaluation.calibration import AS_THEY_ARE, LEAST, Calibration, Reliability
 from cpgnn.evaluation.verdict import measured
 from cpgnn.explanation.sentences import PARTS, USES
 from cpgnn.explanation.terms import ECHO, OWN_PRIOR
 from cpgnn.homophily import compatibility_matrix, homophily_ratio
+from cpgnn.relations.derived import counted
 from cpgnn.relations.relation import TWO_HOPS
 from cpgnn.report.answer import answer
 from cpgnn.report.charts import Chart, Series, line_chart
@@ -32,8 +33,8 @@ MOST_RELATIONS, MOST_WAYS = 8, 5
 def gather(run: Run, name: str) -> dict[str, Any]:
     """What page.html shows of a run; `name` is what the page calls it."""
     classifier, graph, P = run.classifier, run.graph, run.prediction.probabilities
-    names, weighted, test = tuple(run.class_names), graph.is_weighted, run.evaluation
-    F, caption = classifier.edge_frequency_interval_, matrix_title(weighted)
+    names, what, test = tuple(run.class_names), counted(graph), run.evaluation
+    F, caption = classifier.edge_frequency_interval_, matrix_title(what)
     true = None
     if (graph.labels >= 0).all():
         H = compatibility_matrix(graph)
@@ -53,7 +54,7 @@ def gather(run: Run, name: str) -> dict[str, Any]:
         "facts": _facts(run),
         "answer": answer(run),
         "matrix": share_grid(
-            f"{caption}; small: {percent(F.confidence, 0)} interval", F, names, weighted=weighted
+            f"{caption}; small: {percent(F.confidence, 0)} interval", F, names, counted=what
         ),
         "true_matrix": true,
         "propagated": propagated,  # the doubly stochastic ones
@@ -175,7 +176,7 @@ def _not_calibrated(run: Run) -> str:
         return f"Correcting them takes {2 * LEAST} validation nodes; there are {val:,}."
     if made.num_nodes == 0:
         return "Calibration was turned off, so they are not corrected."
-    if made.temperature == 1.0:
+    if made.scaling == AS_THEY_ARE:
         nodes = count(made.num_nodes, "node")
         return f"The {nodes} set aside to correct them were all right, so they stay as they are."
     return ""

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpgnn.engine.formatting import (
+    SHARED_NODE_LINKS,
+    Counted,
     between,
-    edges_lead,
+    lead,
     matrix_title,
     percent,
     quoted,
@@ -19,6 +21,7 @@ from cpgnn.engine.formatting import (
 )
 from cpgnn.engine.text import count
 from cpgnn.evaluation.intervals import EdgeFrequency
+from cpgnn.relations.derived import counted as counted_in
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
@@ -85,7 +88,11 @@ def _fits(names: tuple[str, ...], room: int) -> bool:
 
 
 def share_grid(
-    caption: str, H: np.ndarray | EdgeFrequency, names: tuple[str, ...], *, weighted: bool = False
+    caption: str,
+    H: np.ndarray | EdgeFrequency,
+    names: tuple[str, ...],
+    *,
+    counted: Counted = "edges",
 ) -> Grid:
     """Where edges lead, in percent; with intervals, and rows without evidence marked, if known."""
     made = H if isinstance(H, EdgeFrequency) else None
@@ -106,20 +113,20 @@ def share_grid(
         says += f", {percent(made.confidence, 0)} interval {between(low, high)}"
         return Cell(text, between(low, high, 0).removesuffix(" %"), shade, says)
 
-    words = in_words(F, names, weighted, made.evidence if made else None)
+    words = in_words(F, names, counted, made.evidence if made else None)
     return Grid(caption, words, "from ↓ to →", names, _cells(len(names), cell))
 
 
 def first_classes(fitted: CPGNNClassifier, most: int) -> Grid:
     """Where edges lead, of the first `most` classes; words and evidence are those of all."""
     made, names = fitted.edge_frequency_interval_, tuple(map(str, fitted.classes_))
-    weighted = hasattr(fitted, "graph_") and fitted.graph_.is_weighted
+    what = counted_in(fitted.graph_) if hasattr(fitted, "graph_") else "edges"
     share, low, high = (M[:most, :most] for M in (made.share, made.low, made.high))
     first = replace(made, share=share, low=low, high=high, edges=made.edges[:most])
-    caption, words = matrix_title(weighted), in_words(made.share, names, weighted, made.evidence)
+    caption, words = matrix_title(what), in_words(made.share, names, what, made.evidence)
     if not np.isnan(made.low).all():
         caption += f"; small: {percent(made.confidence, 0)} interval"
-    grid = share_grid(caption, first, names[:most], weighted=weighted)
+    grid = share_grid(caption, first, names[:most], counted=what)
     return replace(grid, text=f"{words} {OPTIMISTIC}" if made.optimistic else words)
 
 
@@ -154,25 +161,27 @@ def _number(nodes: float) -> str:
 def in_words(
     H: np.ndarray,
     names: tuple[str, ...],
-    weighted: bool = False,
+    what: Counted = "edges",
     evidence: np.ndarray | None = None,
 ) -> str:
     """The strongest cell of every row, in a sentence; of at most six rows. A row without `evidence`
     [c] is a guess, which no sentence repeats."""
-    what, lead = edges_lead(weighted)
     parts = []
     for i, row in enumerate(H[:6]):
         if np.isnan(row).all():
-            parts.append(f"nothing is known about the edges of {quoted(names[i])}")
+            parts.append(f"nothing is known about the {what} of {quoted(names[i])}")
             continue
         if evidence is not None and not evidence[i]:
             parts.append(f"no edge between labelled nodes is known for {quoted(names[i])}")
             continue
         j = int(np.nanargmax(row))
         to = quoted(names[j]) + (" itself" if i == j else "")
-        parts.append(f"{whole_percent(row[j])} of the {what} of {quoted(names[i])} {lead} to {to}")
+        parts.append(
+            f"{whole_percent(row[j])} of the {what} of {quoted(names[i])} {lead(what)} to {to}"
+        )
     text = "; ".join(parts)
-    return text[:1].upper() + text[1:] + ("; and so on." if len(H) > 6 else ".")
+    said = text[:1].upper() + text[1:] + ("; and so on." if len(H) > 6 else ".")
+    return said if what != "shared-node links" else f"{said} {SHARED_NODE_LINKS}"
 
 
 def _cells(c: int, cell: Callable[[int, int], Cell]) -> tuple[tuple[Cell, ...], ...]:

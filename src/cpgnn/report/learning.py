@@ -34,15 +34,15 @@ def learning_charts(
     text = f"Accuracy on the training nodes reached {percent(np.nanmax(train))}"
     if kept is not None and np.isfinite(kept.score) and np.isfinite(score).all():
         series.insert(0, Series(f"{score_name}, validation nodes", "a", epochs, score))
-        text += f"; {score_name} on the validation nodes {percent(kept.score)}, where it was kept"
-    charts.append(drawn("Right answers", text + ".", series, top=1.0, percent="y"))
+        text += f"; {score_name} on the validation nodes {percent(kept.score)} at the kept epoch"
+    charts.append(drawn("Accuracy", text + ".", series, top=1.0, percent="y"))
     if "compatibility_error" in history:
         error = history["compatibility_error"].to_numpy(dtype=float)
         known = error[~np.isnan(error)]
         if len(known) > 1:
             charts.append(
                 drawn(
-                    "Distance of the matrix of propagation from the truth",
+                    "Distance of the propagation matrix from the truth",
                     f"Per cell on average, from {known[0]:.3f} to {known[-1]:.3f}; both matrices "
                     "doubly stochastic. All labels are known here, so the truth can be drawn; it "
                     "was not used.",

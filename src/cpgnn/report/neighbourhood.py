@@ -15,7 +15,7 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.formatting import shortened, signed, whole_percent
 from cpgnn.explanation.contributions import explain
 from cpgnn.explanation.explanation import Explanation
-from cpgnn.explanation.terms import others, terms
+from cpgnn.explanation.terms import others
 from cpgnn.graph import Graph
 from cpgnn.report.explanation_picture import check_picture
 from cpgnn.report.plots import BEST, INK, as_they_are, figure, own, save
@@ -29,7 +29,7 @@ class Neighbourhood:
 
     ids: tuple[str, ...]
     called: np.ndarray
-    """The most probable class of each as an index, [m]."""
+    """The most probable class of each as an index, -1 for a kind without classes, [m]."""
     probability: float
     """Of the class of the first."""
     labels: np.ndarray
@@ -46,7 +46,7 @@ class Neighbourhood:
     def text(self) -> str:
         """What the picture shows, for people who cannot see it."""
         listed = [
-            f"{shortened(self.ids[j])} (like {self._class(j)}) {signed(self.margins[j])}"
+            f"{shortened(self.ids[j])}{self._like(j)} {signed(self.margins[j])}"
             for j in range(1, len(self.ids))
         ]
         if self.others:
@@ -57,6 +57,9 @@ class Neighbourhood:
     def title(self) -> str:
         share = whole_percent(self.probability)
         return f"{shortened(self.ids[0], 30)}: {self._class(0)} ({share})."
+
+    def _like(self, j: int) -> str:
+        return f" (like {self._class(j)})" if self.called[j] >= 0 else ""
 
     def _class(self, j: int) -> str:
         return shortened(self.class_names[self.called[j]], 30)
@@ -70,16 +73,17 @@ def neighbourhood(
     A = graph.adjacency
     row = slice(A.indptr[at], A.indptr[at + 1])
     near, weights = A.indices[row], A.data[row]
-    said = {t.name: t.margin for t in terms(of, i, len(near)) if t.kind == "neighbour"}
-    margins = np.array([said.get(str(graph.node_ids[v]), 0.0) for v in near])
+    heard = graph.positions(of.neighbours[of.of(i)])  # more than once, by several relations
+    said = np.bincount(heard, of.margin(of.contributions[of.of(i)], i), minlength=len(P))
+    called, margins = np.where(graph.predicted, P.argmax(axis=1), -1), said[near]
     order = np.lexsort((-weights, -np.abs(margins)))[:top]
-    order = order[np.lexsort((margins[order], P[near[order]].argmax(axis=1)))]
+    order = order[np.lexsort((margins[order], called[near[order]]))]
     nodes = np.concatenate([[at], near[order]]).astype(np.int64)
     inside = A[nodes[1:]][:, nodes[1:]].tocoo()
     pairs = zip(inside.row + 1, inside.col + 1, strict=True)
     return Neighbourhood(
         ids=tuple(str(graph.node_ids[v]) for v in nodes),
-        called=P[nodes].argmax(axis=1),
+        called=called[nodes],
         probability=float(P[at].max()),
         labels=graph.labels[nodes],
         margins=np.concatenate([[0.0], margins[order]]),
@@ -140,7 +144,7 @@ def draw(of: Neighbourhood, axes: Axes) -> Axes:
         width = 1 + 5 * abs(margin) / largest
         axes.plot(*where[[0, j]].T, color=color, linewidth=width, zorder=2, alpha=0.8)
     palette = colormaps["tab20" if len(of.class_names) > 10 else "tab10"]
-    colors = [palette(int(c) % palette.N) for c in of.called]
+    colors = [palette(int(c) % palette.N) if c >= 0 else LINK for c in of.called]
     rims = [INK if label >= 0 else "white" for label in of.labels]
     sizes = [700, *[330] * m]
     x, y = where.T
@@ -173,7 +177,9 @@ def draw(of: Neighbourhood, axes: Axes) -> Axes:
 
 def _legend(of: Neighbourhood, palette: Any) -> list[Line2D]:
     shown = np.unique(of.called)
-    dots = [_dot(of.class_names[c], palette(int(c) % palette.N), "white") for c in shown]
+    dots = [_dot(of.class_names[c], palette(int(c) % palette.N), "white") for c in shown if c >= 0]
+    if shown[0] < 0:
+        dots.append(_dot("no class", LINK, "white"))
     if (of.labels >= 0).any():
         dots.append(_dot("label known", "white", INK))
     for word, some, color in (("for", of.margins > 0, FOR), ("against", of.margins < 0, BEST)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -79,12 +80,14 @@ def node_data(classifier: CPGNNClassifier, P: np.ndarray, first: np.ndarray) -> 
     n = int(predicted.sum())
     shown = by_interest(P, first, classifier.split_.test)
     shown = shown[predicted[shown]][: MOST if classifier.num_layers_ < 3 else MOST_DEEP]
+    words: list[str] = []
     while len(shown):
         try:
-            data = {**node_table(classifier, P, shown).packed(), "all": n}
+            table = node_table(classifier, P, shown, words)
         except InputError:  # too many walks come back to these nodes: explain fewer
             shown = shown[: len(shown) // 4]
             continue
+        data, words = {**table.packed(), "all": n}, table.words
         size = len(json.dumps(data))
         if size <= BUDGET:
             return data
@@ -100,16 +103,21 @@ def by_interest(P: np.ndarray, first: np.ndarray, test: np.ndarray) -> np.ndarra
     return np.lexsort((P.max(axis=1), rank))
 
 
-def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) -> NodeTable:
-    """Everything about the nodes at `shown`; P [n, c] as in predictions.csv."""
-    graph, split = classifier.graph_, classifier.split_
+def node_table(
+    classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray, words: Sequence[str] = ()
+) -> NodeTable:
+    """Everything about the nodes at `shown`; P [n, c] as in predictions.csv.
+
+    words: those of the first nodes, as far as they are known.
+    """
+    graph, split, s = classifier.graph_, classifier.split_, len(shown)
     explanation = explain(classifier, None, graph.node_ids.to_numpy()[shown])
     picked, terms = strongest(explanation, TOP)
     where = graph.positions(explanation.neighbours[picked[picked >= 0]])
     place = np.full(graph.num_nodes, -1)
-    place[shown] = np.arange(len(shown))
+    place[shown] = np.arange(s)
     mentioned = np.unique(where[place[where] < 0])
-    place[mentioned] = len(shown) + np.arange(len(mentioned))
+    place[mentioned] = s + np.arange(len(mentioned))
     neighbours = np.zeros(picked.shape, dtype=np.int64)
     neighbours[picked >= 0] = 1 + place[where]
     near = np.full(picked.shape, -1)
@@ -121,7 +129,7 @@ def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) ->
     names = graph.node_ids.astype(str).to_numpy()
     return NodeTable(
         ids=names[listed].tolist(),
-        predicted=P[listed].argmax(axis=1),
+        predicted=np.where(graph.predicted, P.argmax(axis=1), P.shape[1])[listed],
         label=graph.labels[shown] + 1,
         part=part[shown],
         classes=classes,
@@ -130,7 +138,7 @@ def node_table(classifier: CPGNNClassifier, P: np.ndarray, shown: np.ndarray) ->
         links=links_between(graph.adjacency, near),
         degree=np.diff(explanation.pointer),
         terms=terms,
-        words=[reasons(explanation, i) for i in range(len(shown))],
+        words=[*words[:s], *(reasons(explanation, i) for i in range(len(words), s))],
     )
 
 

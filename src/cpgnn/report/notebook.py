@@ -109,7 +109,8 @@ def classifier_html(model: CPGNNClassifier, grid: Grid) -> str:
         rows.append(("self-training", f"with {count(model.self_trained_, 'prediction')} as labels"))
     if len(model.calibration_):
         held = count(len(model.calibration_), "labelled node")
-        rows.append(("temperature", f"{model.temperature_:.3g}, set on {held}"))
+        contrast = f", contrast {model.contrast_:+.2f}" if model.contrast_ else ""
+        rows.append(("temperature", f"{model.temperature_:.3g}{contrast}, set on {held}"))
     more = _more(len(model.classes_), MOST_CLASSES, "class", "classes")
     parts = [
         {"kind": "facts", "rows": rows},

@@ -76,7 +76,7 @@
       if (!neighbour) break;
       listed++;
       const id = table.ids[neighbour - 1];
-      lines.push([link(id, neighbour <= nodes.shown), classes[table.predicted[neighbour - 1]], value(2 + k)]);
+      lines.push([link(id, neighbour <= nodes.shown), classes[table.predicted[neighbour - 1]] ?? "", value(2 + k)]);
     }
     const others = data.layers ? table.degree[row] - listed : 0;
     if (others > 0) {
@@ -109,7 +109,7 @@
   const cut = (text, most = 14) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
   const dot = ([x, y], kind, size, id) => {
     const below = y < 110 ? -28 : size + 12;
-    const words = id === undefined ? [] : [cut(id), cut(classes[kind])];
+    const words = id === undefined ? [] : [cut(id), cut(classes[kind] ?? "")];
     return draw("g", { style: { "--hue": `${(kind * 137.5) % 360}` } },
       draw("circle", { cx: x, cy: y, r: size }),
       ...words.map((word, i) => draw("text", { x, y: y + below + 12 * i, "text-anchor": "middle" }, word)));

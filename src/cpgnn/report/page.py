@@ -10,9 +10,10 @@ from typing import Any
 from markupsafe import Markup
 
 from cpgnn import __version__
+from cpgnn.engine.flags import as_flag
 from cpgnn.engine.formatting import between, emphasised, percent, probability
 from cpgnn.engine.text import count
-from cpgnn.errors import Mention, Message, either
+from cpgnn.errors import Message
 from cpgnn.report.grids import OPTIMISTIC
 from cpgnn.report.notebook import template
 from cpgnn.report.packing import script_json
@@ -45,13 +46,7 @@ def render(contents: dict[str, Any]) -> str:
 
 def plain(text: str) -> str:
     """A sentence whose parameters are spelt as options of commands: --normalization sym."""
-    return text.spelt(_in_words) if isinstance(text, Message) else text
-
-
-def _in_words(mention: Mention) -> str:
-    given = [str(value) for value in mention.values if value is not True]
-    values = either(given) if given else ""
-    return f"--{mention.parameter.replace('_', '-')} {values}".strip()
+    return text.spelt(as_flag) if isinstance(text, Message) else text
 
 
 def _asset(name: str) -> str:

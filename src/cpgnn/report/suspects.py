@@ -19,7 +19,7 @@ from cpgnn.run.run import Run
 
 LISTED = 8
 LINE = 34
-"""Letters that stand beside each other on a telephone."""
+"""Letters that fit beside each other on a phone."""
 COLUMNS = 2
 """Columns that are told of a node in a list."""
 
@@ -52,7 +52,7 @@ class Extremes:
 
     @property
     def long(self) -> bool:
-        """Whether ids and classes need lines of their own on a telephone."""
+        """Whether ids and classes need lines of their own on a phone."""
         listed = (*self.first, *self.second)
         node = max((len(one.id) for one in listed), default=0)
         return node + 2 * max((len(one.called) for one in listed), default=0) > LINE

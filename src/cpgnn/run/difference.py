@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.doubt.drift import Shift, shifts
-from cpgnn.engine.formatting import between, percent
+from cpgnn.engine.formatting import Counted, between, percent
 from cpgnn.engine.text import count
 from cpgnn.errors import must_be
 from cpgnn.evaluation.metrics import Scored
+from cpgnn.relations.derived import counted
 from cpgnn.run.run import Run
 
 
@@ -20,7 +21,7 @@ class Difference:
     """Two runs beside each other."""
 
     shared: int
-    """Nodes that are in both."""
+    """Predicted nodes that are in both."""
     gone: int
     new: int
     changed: pd.DataFrame
@@ -29,9 +30,11 @@ class Difference:
     """Classes of both runs, in the order of the first."""
     frequency: tuple[np.ndarray, np.ndarray]
     """Where the edges of a class lead, then and now, over these classes."""
+    counted: tuple[Counted, Counted]
+    """What they are shares of."""
     scores: dict[str, tuple[Scored, Scored]]
     shifts: tuple[Shift, ...]
-    """What is distributed otherwise: degrees and features."""
+    """What is distributed differently: degrees and features."""
 
     @classmethod
     def of(cls, first: Run, second: Run) -> Difference:
@@ -40,16 +43,18 @@ class Difference:
         if not names:
             got = f"{', '.join(first.class_names)} and {', '.join(second.class_names)}"
             raise must_be("The runs", "have classes in common", got)
-        old, new = (run.graph.node_ids.astype(str) for run in (first, second))
+        then, now = (np.flatnonzero(run.graph.predicted) for run in (first, second))
+        old, new = first.graph.node_ids.astype(str)[then], second.graph.node_ids.astype(str)[now]
         found = old.get_indexer(new)
         here = np.flatnonzero(found >= 0)
         return cls(
             shared=len(here),
             gone=len(old) - len(here),
             new=len(new) - len(here),
-            changed=_changed(first, second, found[here], here),
+            changed=_changed(first, second, then[found[here]], now[here]),
             class_names=tuple(names),
             frequency=(_over(first, names), _over(second, names)),
+            counted=(counted(first.graph), counted(second.graph)),
             scores=_scores(first, second),
             shifts=tuple(_shifts(first, second)),
         )
@@ -78,12 +83,14 @@ class Difference:
             i, j = np.unravel_index(int(np.abs(D).argmax()), D.shape)
             then, now = (F[i, j] for F in self.frequency)
             source, target = self.class_names[i], self.class_names[j]
+            before, after = self.counted
+            of = "" if before == after else f" of the {after}"
             said.append(
                 f"What changed most is how {source} connects to {target}: "
-                f"{percent(then, 0)} of the edges then, {percent(now, 0)} now."
+                f"{percent(then, 0)} of the {before} then, {percent(now, 0)}{of} now."
             )
         else:
-            said.append("Who connects with whom is the same within 5 points.")
+            said.append("Who connects with whom has changed by less than 5 points.")
         said += [f"Changed: {shift}." for shift in self.shifts[:5]]
         return said
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
@@ -27,6 +28,7 @@ from cpgnn.run.predictions import run_predictions
 from cpgnn.run.run import Run
 
 ExportFormat = Literal["gexf", "graphml", "parquet"]
+EDGE_COLUMNS = ("source", "target", "weight")
 NODES, EDGES = "nodes.parquet", "edges.parquet"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -34,12 +36,19 @@ _XML = '<?xml version="1.0" encoding="UTF-8"?>'
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """Every node with its predictions; every edge once, as positions of nodes."""
+    """Every node with its predictions; every edge once, as positions of nodes, or in both
+    directions if it has none and others have."""
 
     nodes: pd.DataFrame
     source: np.ndarray
     target: np.ndarray
     weight: np.ndarray
+    type: np.ndarray | None
+    directed: bool
+
+    @property
+    def direction(self) -> str:
+        return "directed" if self.directed else "undirected"
 
     @property
     def columns(self) -> list[tuple[str, str]]:
@@ -55,11 +64,12 @@ class _Tables:
             told = enumerate(zip(cells, texts, strict=True))
             yield node, [(i, text) for i, (cell, text) in told if text and cell == cell]  # no NaN
 
-    def edge_cells(self) -> Iterator[tuple[str, str, str]]:
-        """Both ends of each edge, quoted, and its weight in the shortest form."""
+    def edge_cells(self) -> Iterator[tuple[str, str, str, str]]:
+        """Both ends of each edge, quoted, its weight in the shortest form, and its type."""
         ids = [quoteattr(node) for node in self.nodes["id"]]
-        for u, v, weight in zip(self.source, self.target, self.weight, strict=True):
-            yield ids[u], ids[v], str(weight)
+        types = repeat("") if self.type is None else self.type
+        for u, v, weight, kind in zip(self.source, self.target, self.weight, types, strict=False):
+            yield ids[u], ids[v], str(weight), kind
 
 
 def export_run(run: Run, out: StrPath, to: ExportFormat) -> Path:
@@ -67,20 +77,25 @@ def export_run(run: Run, out: StrPath, to: ExportFormat) -> Path:
 
     The nodes have the columns of predictions.parquet and `probability`, that of their class; empty
     cells are left out of XML. GEXF shows the id as label, and calls ours `known_label`. The edges
-    have a `weight`; self-loops, which a fit sets aside, are not there. `to` is "gexf", "graphml" or
-    "parquet" (nodes.parquet and edges.parquet).
+    have a `weight` and, if they have types, a `type`; nodes a `kind`, if there are several. In XML,
+    if some edges have a direction, the others are there twice, both ways. Self-loops, which a fit
+    sets aside, are not there. `to` is "gexf", "graphml" or "parquet" (nodes.parquet and
+    edges.parquet).
     """
     out = check_export(out, to)
     if not run.has_graph:
         hint = "Fit with 'cpgnn fit'. After 'cpgnn spark fit', 'cpgnn spark predict' has the nodes."
         raise must_be("The run", "have the graph it was fitted on", "none", hint)
-    tables = _tables(run)
+    tables = _tables(run, both_ways=to != "parquet")
     if to == "parquet":
         with atomic_folder(out) as folder:
             write_table(folder / NODES, tables.nodes)
             write_table(folder / EDGES, _edge_table(tables))
         return out
-    for what, names in (("A node id", tables.nodes["id"]), ("A class name", run.class_names)):
+    kinds = () if run.graph.kinds is None else run.graph.kinds.names
+    types = [kind.name for kind in run.graph.types]
+    _check_characters("A node id", tables.nodes["id"])
+    for what, names in (("A class name", run.class_names), ("A kind", kinds), ("A type", types)):
         _check_characters(what, names)
     lines = _gexf(tables) if to == "gexf" else _graphml(tables)
     with atomic_write(out) as file:
@@ -97,7 +112,7 @@ def check_export(out: StrPath, to: str) -> Path:
     return Path(out)
 
 
-def _tables(run: Run) -> _Tables:
+def _tables(run: Run, *, both_ways: bool) -> _Tables:
     nodes = run_predictions(run)
     P = nodes[[f"p_{name}" for name in run.class_names]]
     nodes.insert(nodes.columns.get_loc("class") + 1, "probability", P.max(axis=1))
@@ -105,15 +120,25 @@ def _tables(run: Run) -> _Tables:
         ids = run.graph.node_ids.astype(str)
         text = {name: "" for name, of in nodes.dtypes.items() if of.kind == "O" and name != "id"}
         nodes = nodes.set_index("id").reindex(ids).rename_axis("id").fillna(text).reset_index()
-    A = sp.triu(run.graph.adjacency, 1, format="coo")
-    source, target = A.coords
-    return _Tables(nodes, source, target, A.data)
+    graph = run.graph
+    if graph.kinds is not None:
+        of_kind = np.array(graph.kinds.names, dtype=object)[graph.kinds.codes]
+        nodes.insert(1, "kind", of_kind if len(nodes) == len(of_kind) else of_kind[graph.predicted])
+    directed = any(kind.directed for kind in graph.types)
+    every = directed and both_ways
+    each = [sp.coo_array(t.matrix) if every else t.each_once() for t in graph.types]
+    source, target = (np.concatenate([M.coords[end] for M in each]) for end in (0, 1))
+    named = [np.full(M.nnz, t.name, dtype=object) for M, t in zip(each, graph.types, strict=True)]
+    types = np.concatenate(named) if graph.has_types else None
+    weight = np.concatenate([M.data for M in each])
+    return _Tables(nodes, source, target, weight, types, directed)
 
 
 def _edge_table(tables: _Tables) -> pa.Table:
     ids = pa.array(tables.nodes["id"], pa.large_string())  # more than 2 GB of text in all is fine
     ends = [ids.take(pa.array(end)) for end in (tables.source, tables.target)]
-    return pa.table([*ends, tables.weight], names=["source", "target", "weight"])
+    types = {} if tables.type is None else {"type": pa.array(tables.type, pa.string())}
+    return pa.table(dict(zip(EDGE_COLUMNS, [*ends, tables.weight], strict=True)) | types)
 
 
 def _check_characters(what: str, names: Iterable[str]) -> None:
@@ -129,28 +154,38 @@ def _graphml(tables: _Tables) -> Iterator[str]:
     for i, (name, kind) in enumerate(tables.columns):
         yield f'<key id="n{i}" for="node" attr.name={quoteattr(name)} attr.type="{kind}"/>'
     yield '<key id="weight" for="edge" attr.name="weight" attr.type="double"/>'
-    yield '<graph edgedefault="undirected">'
+    if tables.type is not None:
+        yield '<key id="type" for="edge" attr.name="type" attr.type="string"/>'
+    yield f'<graph edgedefault="{tables.direction}">'
     for node, cells in tables.node_cells():
         data = (f'<data key="n{i}">{escape(c, {chr(13): "&#13;"})}</data>' for i, c in cells)
         yield f"<node id={quoteattr(node)}>{''.join(data)}</node>"
-    for source, target, weight in tables.edge_cells():
-        yield f'<edge source={source} target={target}><data key="weight">{weight}</data></edge>'
+    for source, target, weight, kind in tables.edge_cells():
+        of = f'<data key="type">{escape(kind)}</data>' if kind else ""
+        value = f'<data key="weight">{weight}</data>'
+        yield f"<edge source={source} target={target}>{value}{of}</edge>"
     yield "</graph>\n</graphml>"
 
 
 def _gexf(tables: _Tables) -> Iterator[str]:
     yield _XML
     yield '<gexf xmlns="http://gexf.net/1.3" version="1.3">'
-    yield '<graph defaultedgetype="undirected" mode="static">\n<attributes class="node">'
+    yield f'<graph defaultedgetype="{tables.direction}" mode="static">\n<attributes class="node">'
     for i, (name, kind) in enumerate(tables.columns):
         title = quoteattr("known_label" if name == "label" else name)  # the label is what is shown
         yield f'<attribute id="{i}" title={title} type="{kind}"/>'
-    yield "</attributes>\n<nodes>"
+    yield "</attributes>"
+    if tables.type is not None:
+        yield '<attributes class="edge"><attribute id="type" title="type" type="string"/>'
+        yield "</attributes>"
+    yield "<nodes>"
     for node, cells in tables.node_cells():
         values = "".join(f'<attvalue for="{i}" value={quoteattr(c)}/>' for i, c in cells)
         name = quoteattr(node)
         yield f"<node id={name} label={name}><attvalues>{values}</attvalues></node>"
     yield "</nodes>\n<edges>"
-    for i, (source, target, weight) in enumerate(tables.edge_cells()):
-        yield f'<edge id="{i}" source={source} target={target} weight="{weight}"/>'
+    for i, (source, target, weight, kind) in enumerate(tables.edge_cells()):
+        of = f'<attvalues><attvalue for="type" value={quoteattr(kind)}/></attvalues>'
+        end = f">{of}</edge>" if kind else "/>"
+        yield f'<edge id="{i}" source={source} target={target} weight="{weight}"{end}'
     yield "</edges>\n</graph>\n</gexf>"

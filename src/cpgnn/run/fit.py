@@ -37,7 +37,7 @@ from cpgnn.homophily import compatibility_matrix
 from cpgnn.io import LoadedGraph
 from cpgnn.run.measure import Wanted, measure
 from cpgnn.run.run import Run
-from cpgnn.run.time_split import time_split
+from cpgnn.run.time_split import time_split, told
 from cpgnn.splits import PARTS, Split, stratified_split
 
 MOST_ROWS = 2_000_000
@@ -71,7 +71,8 @@ def train_run(
     learned_on = graph
     share, seed = classifier.validation_share, classifier.seed
     if loaded.times is not None:
-        split, learned_on, _ = time_split(loaded, test=test, validation=share)
+        split, learned_on, moment = time_split(loaded, test=test, validation=share)
+        graph = graph.noting(told(loaded.times, split, learned_on, moment))
     else:
         split = choose_split(loaded, test=test, validation=share, seed=seed)
     names, sizes = [*map(str, graph.class_names)], class_sizes(graph.labels, graph.num_classes)
@@ -113,7 +114,7 @@ def train_run(
 
 
 def promised(fitted: CPGNNClassifier, coverage: float, per: Per) -> Promise:
-    """Sets of classes for every node, and how the held-out nodes find the promise kept.
+    """Sets of classes for every node, and how well the promise is kept on the held-out nodes.
 
     Few validation nodes cannot calibrate: then training and validation nodes are held out in turn.
     """
@@ -176,19 +177,20 @@ def refitted(fitted: CPGNNClassifier, begin: Begin | None = None) -> CPGNNClassi
     """The same model trained on every label: a blend anew, another for as many epochs as validation
     chose.
 
-    What needs labels that were held out stays as it was: the temperature and the edge frequencies.
+    What needs labels that were held out stays as it was: the scaling of logits, edge frequencies.
     """
     labelled = np.flatnonzero(fitted.graph_.labels >= 0)
     again = as_chosen(fitted)
     again.fit(fitted.graph_, split=Split(labelled), scaler=fitted.scaler_, begin=begin)
-    again.temperature_, again.calibration_ = fitted.temperature_, fitted.calibration_
+    again.temperature_, again.contrast_ = fitted.scaling_
+    again.calibration_ = fitted.calibration_
     again.edge_frequency_interval_ = fitted.edge_frequency_interval_
     again.edge_frequency_ = fitted.edge_frequency_
     return again
 
 
 def _select_by(graph: Graph, positive: str | None, target: int | None) -> str | None:
-    """What chooses where nobody said: for a rare class that was named, its average precision.
+    """The score that chooses if none was asked for: average precision, if a rare class was named.
 
     Accuracy hardly notices it: 99 % are right without finding one.
     """

@@ -12,7 +12,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from cpgnn.doubt.drift import drift_notice
-from cpgnn.engine.arrays import dense
+from cpgnn.engine.arrays import picked_rows
 from cpgnn.engine.mixed import Mixed
 from cpgnn.engine.scaling import match_names
 from cpgnn.engine.text import count, shorten
@@ -53,6 +53,7 @@ def extended(
     if later.is_weighted and not fitted.is_weighted:
         hint = "Leave the weights out."
         raise must_be("The later edges", "have no weights, like the fitted graph", "weights", hint)
+    _check_types(fitted, later)
     old, ids = _comparable(fitted.node_ids, later.node_ids)
     found = old.get_indexer(ids)
     is_new = found < 0
@@ -60,9 +61,8 @@ def extended(
     named = found.copy()
     named[is_new] = n + np.arange(m)
     kinds = _kinds(fitted, later, named, n + m)
-    later = (
-        later if kinds is None else replace(later, kinds=replace(kinds, codes=kinds.codes[named]))
-    )
+    if kinds is not None:
+        later = replace(later, kinds=replace(kinds, codes=kinds.codes[named]))
     X, mixed, told = _features(fitted, later, named, described, medians)
     edges, weights, relation, directed = _edges(fitted, later, named)
     with warnings.catch_warnings(action="ignore", category=GraphNotice):
@@ -102,13 +102,37 @@ def extended(
 
 
 def with_later(run: Run, loaded: LoadedGraph) -> Extended:
-    """The fitted graph of a run with what later files add; what is distributed otherwise there is
-    noticed too."""
+    """The fitted graph of a run with what later files add; a notice says what is distributed
+    differently there."""
     medians = None if run.columns is None else run.columns.medians
     more = extended(run.graph, loaded.graph, described=loaded.described, medians=medians)
     new = np.arange(run.graph.num_nodes, more.graph.num_nodes)
     drifted = drift_notice(run.graph, more.graph, new)
     return replace(more, notices=(*more.notices, drifted)) if drifted else more
+
+
+def alone(fitted: Graph, later: Graph) -> Graph:
+    """`later` in place of the fitted graph, its nodes of the kinds that the fit knew."""
+    old, ids = _comparable(fitted.node_ids, later.node_ids)
+    named, n = old.get_indexer(ids), fitted.num_nodes
+    is_new = named < 0
+    named[is_new] = n + np.arange(is_new.sum())
+    kinds = _kinds(fitted, later, named, n + int(is_new.sum()))
+    return replace(later, kinds=None if kinds is None else replace(kinds, codes=kinds.codes[named]))
+
+
+def _check_types(fitted: Graph, later: Graph) -> None:
+    """Refuse edges of a type that the fit had not: there is no matrix for them."""
+    if not fitted.has_types:
+        return
+    names = sorted(kind.name for kind in fitted.types)
+    unknown = [kind.name for kind in later.types if kind.name not in names and kind.num_edges]
+    if unknown:
+        hint = "Leave out its rows, or fit again with them."
+        if unknown == [UNNAMED]:
+            hint = "Name the column that holds it."
+        must = f"be one of the fit's: {', '.join(names)}"
+        raise must_be("The type of a later edge", must, repr(unknown[0]), hint)
 
 
 def _edges(
@@ -119,11 +143,6 @@ def _edges(
     one_way = {kind.name: kind.directed for kind in first}
     if not fitted.has_types:
         second = tuple(replace(kind, name=UNNAMED) for kind in second)
-    unknown = [kind.name for kind in second if kind.name not in one_way and kind.num_edges]
-    if unknown:
-        must = f"be one of the fit's: {', '.join(sorted(one_way))}"
-        hint = "Name the column that holds it." if unknown == [UNNAMED] else ""
-        raise must_be("The type of a later edge", must, repr(unknown[0]), hint)
     ends, values, types = [], [], []
     for kinds, at in ((first, np.arange(fitted.num_nodes)), (second, named)):
         for kind in kinds:
@@ -176,8 +195,7 @@ def _by_columns(
     """A new node is of the only kind that has its columns."""
     if fitted.mixed is None or later.mixed is None or later.num_features != fitted.num_features:
         return
-    of_kind = np.eye(len(kinds.names), dtype=np.int64)[kinds.codes]
-    has = fitted.mixed.gaps.astype(np.int64).T @ of_kind < of_kind.sum(axis=0)  # [F, kinds]
+    has = kinds.knowing(fitted.mixed.gaps)
     new = np.flatnonzero(codes[named] < 0)
     there = ~later.mixed.gaps[new].toarray()
     fits = there.any(axis=1)[:, None] & ~(there.astype(np.int64) @ ~has > 0)
@@ -255,13 +273,6 @@ def _features(
             raise must_be("The later graph", must, f"{Z.shape[1]:,}")
     nothing = np.zeros((1, F), dtype=np.float32)
     filling = nothing if medians is None else np.asarray(medians, dtype=np.float32)[None, :]
-    parts = [X, Z, nothing, filling]
-    if sp.issparse(X):
-        stacked: Any = sp.vstack([sp.csr_array(part) for part in parts], format="csr")
-    else:
-        stacked = np.vstack([dense(part) for part in parts])
-    last_two = sp.csr_array(np.array([[False], [True]]).repeat(F, axis=1))
-    gaps = sp.csr_array(sp.vstack([_gaps(fitted), missing, last_two]))
     # Which of these rows each node takes: its own, the later one, zeros or the medians.
     row, zeros = np.arange(total), n + Z.shape[0]
     row[named[no_row]], row[named[bare]] = zeros, zeros + 1
@@ -275,7 +286,8 @@ def _features(
     if filled := int(bare.sum()):
         told.append(f"{count(filled, 'new node')} without features got the medians of the fit.")
     categories = () if fitted.mixed is None else fitted.mixed.categories
-    return stacked[row], Mixed.of(gaps[row], categories), told
+    gaps = picked_rows([_gaps(fitted), missing, nothing, np.ones((1, F))], row)
+    return picked_rows([X, Z, nothing, filling], row), Mixed.of(gaps, categories), told
 
 
 def _gaps(graph: Graph) -> sp.csr_array:

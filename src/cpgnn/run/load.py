@@ -13,7 +13,7 @@ import pandas as pd
 import cpgnn
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.loop import Epoch
-from cpgnn.engine.records import damaged, plain, read_record, reason
+from cpgnn.engine.records import damaged, plain, read_record
 from cpgnn.engine.saving import MODEL_FILES
 from cpgnn.engine.text import first_line
 from cpgnn.errors import InputError, tidy
@@ -21,6 +21,7 @@ from cpgnn.evaluation.thresholds import Flag
 from cpgnn.graph import Graph
 from cpgnn.io import FeatureColumns, read_graph_npz, read_table
 from cpgnn.io.address import Place
+from cpgnn.io.columns_of_kinds import with_kinds
 from cpgnn.io.names import check_graph_names, check_names
 from cpgnn.io.presence import CONFIG, check_run_folder
 from cpgnn.run.manifest import check_unchanged
@@ -56,10 +57,7 @@ def load_run(folder: Path | str) -> Run:
 
 def _opened(folder: Path) -> Run:
     config = read_record(ConfigRecord, folder / CONFIG)
-    try:
-        columns = None if config.features is None else FeatureColumns.from_dict(config.features)
-    except (ValueError, LookupError, TypeError, ArithmeticError) as error:
-        raise damaged(folder / CONFIG, reason(("features",), str(error))) from None
+    columns = None if config.features is None else config.features.made()
     graph = None
     if (folder / GRAPH).exists():
         graph = read_graph_npz(folder / GRAPH)
@@ -98,7 +96,7 @@ def _opened(folder: Path) -> Run:
         flag=metrics.flag.made() if metrics.flag else flag,
         promise=metrics.sets,
         edge_findings=metrics.edge_findings,
-        columns=columns,
+        columns=with_kinds(columns, graph) if columns and graph is not None else columns,
         options=config.options,
         measured=None if config.refit else classifier,
     )
@@ -164,7 +162,8 @@ def _told_twice(
     yield METRICS, "self_trained", metrics.self_trained, fitted.self_trained_
     if not config.refit:  # what is measured is not the model that was kept
         yield METRICS, "kept_epoch", metrics.kept_epoch, fitted.kept_
-    yield METRICS, "calibration", calibration and calibration.temperature, fitted.temperature_
+    told = calibration and [calibration.temperature, calibration.contrast]
+    yield METRICS, "calibration", told, list(fitted.scaling_)
     yield METRICS, "edge_frequency", metrics.edge_frequency, found.as_dict()
 
 

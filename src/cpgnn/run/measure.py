@@ -43,13 +43,13 @@ class Measured:
     """The same without nodes that have neither edges nor features; None where there are none."""
     without_graph: WithoutGraph | None = None
     calibration: Calibration | None = None
-    """Probabilities of the test nodes before and after the temperature."""
+    """Probabilities of the test nodes before and after they are scaled."""
     flag: Flag | None = None
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The class to look for, whether somebody named it, and what its threshold is for."""
+    """The class to look for, whether it was named, and what its threshold is for."""
 
     positive: int | None = None
     asked: bool = False
@@ -70,7 +70,7 @@ class Said:
         return cls(model.prediction().probabilities, model.out_of_fold())
 
     def spread(self, nodes: np.ndarray, n: int) -> Said:
-        """The same about a graph of n nodes, of which these are the ones spoken of."""
+        """The same for a graph of n nodes, where it is about these nodes."""
         if len(nodes) == n:
             return self
         probabilities = np.zeros((n, self.probabilities.shape[1]))
@@ -145,7 +145,7 @@ def measure(
     test = test[~own.nothing_known[test]]
     if len(test):
         calibration = Calibration.of(
-            own.logits[test], y[test], own.temperature, len(fitted.calibration_)
+            own.logits[test], y[test], own.scaling, len(fitted.calibration_)
         )
     known_only = None if known.all() else score(known)
     return Measured(evaluation, known_only, without, calibration, flag)
@@ -180,7 +180,7 @@ def without_graph(fitted: CPGNNClassifier, begin: Begin | None = None) -> Said |
 
 
 def _shown_alone(graph: Graph, split: Split, seed: int) -> np.ndarray:
-    """The nodes that the model without edges is shown. It hears nobody, so that of a large graph
+    """The nodes that the model without edges is shown. It hears no neighbour, so of a large graph
     those of the split say what there is to measure; others only show what columns look like."""
     asked = np.concatenate([split.train, split.val, split.test])
     others = np.setdiff1d(np.arange(graph.num_nodes), asked)

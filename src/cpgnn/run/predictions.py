@@ -33,7 +33,7 @@ def predictions(
     fitted: Graph | None = getattr(classifier, "graph_", None)
     names = np.array([str(name) for name in classifier.classes_], dtype=object)
     where = np.arange(prediction.graph.num_nodes) if nodes is None else nodes
-    where = where[_asked_for(prediction.graph, fitted)[where]]
+    where = where[prediction.graph.predicted[where]]
     ids, P = prediction.graph.node_ids[where].astype(str), prediction.probabilities[where]
     label = part = np.full(len(ids), "", dtype=object)
     if fitted is not None:
@@ -47,15 +47,6 @@ def predictions(
     if nothing.any():
         table[BASIS] = np.where(nothing, "nothing known", "")
     return pd.DataFrame(table)
-
-
-def _asked_for(graph: Graph, fitted: Graph | None) -> np.ndarray:
-    """The nodes of the kind that had labels in the fit [n]."""
-    if graph.kinds is None or fitted is None or fitted.kinds is None:
-        return graph.predicted
-    with_labels = np.unique(fitted.kinds.codes[fitted.predicted])
-    wanted = [fitted.kinds.names[code] for code in with_labels]
-    return np.isin(np.array(graph.kinds.names)[graph.kinds.codes], wanted)
 
 
 def run_predictions(
@@ -74,7 +65,7 @@ def run_predictions(
 
 
 def _labels_and_parts(graph: Graph, split: Split | None) -> tuple[np.ndarray, np.ndarray]:
-    """The label and the part of the split of every node, as text, and an empty entry behind."""
+    """The label and the part of the split of every node, as text, then an empty entry."""
     n = graph.num_nodes + 1
     own = np.array([str(name) for name in graph.class_names] + [""], dtype=object)
     part = np.full(n, "", dtype=object) if split is None else split.used_for(n)

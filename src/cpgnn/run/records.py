@@ -9,11 +9,12 @@ from pydantic import Field, model_validator
 
 from cpgnn.check.finding import Finding
 from cpgnn.engine.records import Count, EpochRecord, Number, Rate, Record, Share
-from cpgnn.evaluation.calibration import Calibration, Reliability
+from cpgnn.evaluation.calibration import FLATTEST, STARKEST, Calibration, Reliability, Scaling
 from cpgnn.evaluation.conformal import Promise
 from cpgnn.evaluation.metrics import HELD_OUT, Evaluation, Scored, whole
 from cpgnn.evaluation.thresholds import Flag, Threshold
 from cpgnn.evaluation.without_graph import WithoutGraph
+from cpgnn.io.feature_columns import FeaturesRecord
 from cpgnn.model import Architecture
 from cpgnn.settings import Settings
 
@@ -40,7 +41,7 @@ class ConfigRecord(Record):
     flag: tuple[str, Share] | None = None
     architecture: Architecture | None
     settings: Settings
-    features: dict[str, Any] | None = None
+    features: FeaturesRecord | None = None
     notices: tuple[str, ...] = ()
 
 
@@ -110,13 +111,15 @@ class ReliabilityRecord(Record):
 
 class CalibrationRecord(Record):
     temperature: float = Field(gt=0)
+    contrast: float = Field(0.0, ge=FLATTEST, le=STARKEST)
     calibration_nodes: Count
     before: ReliabilityRecord
     after: ReliabilityRecord
 
     def made(self) -> Calibration:
         before, after = self.before.made(), self.after.made()
-        return Calibration(self.temperature, self.calibration_nodes, before, after)
+        scaling = Scaling(self.temperature, self.contrast)
+        return Calibration(scaling, self.calibration_nodes, before, after)
 
 
 class FlagRecord(Record):

@@ -47,7 +47,7 @@ class Run(Measured):
     promise: Promise | None = None
     """How the sets of classes were calibrated, where they were asked for."""
     edge_findings: tuple[Finding, ...] = ()
-    """What the rows of the edge file told; the graph does not know them any more."""
+    """Findings about the rows of the edge file, which the graph no longer has."""
     columns: FeatureColumns | None = None
     """How the feature file was read, so that a later one is read the same way."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Run(Measured):
 
     @property
     def has_graph(self) -> bool:
-        """Not so for a run on a part of a larger graph (`cpgnn spark fit`)."""
+        """False for a run on part of a larger graph (`cpgnn spark fit`)."""
         return hasattr(self.classifier, "graph_")
 
     @property
@@ -109,7 +109,8 @@ class Run(Measured):
         """Which column to use where the flags say something else than the most probable class."""
         if self.flag is None or not self.has_graph or self.flag.class_name not in self.class_names:
             return ()
-        P, target = self.prediction.probabilities, self.class_names.index(self.flag.class_name)
+        target = self.class_names.index(self.flag.class_name)
+        P = self.prediction.probabilities[self.graph.predicted]
         flagged, called = P[:, target] >= self.flag.value, P.argmax(axis=1) == target
         if (flagged == called).all():
             return ()

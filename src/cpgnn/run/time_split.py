@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cpgnn.engine.text import count
 from cpgnn.errors import GraphNotice, Mention, Message, check_share, must_be
 from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
@@ -43,6 +44,17 @@ def time_split(
         hint = Message("Use a smaller ", Mention("test"), ", or a split without times.")
         raise must_be(f"Class {graph.class_names[unseen[0]]!r}", must, "none", hint)
     return split, _before(graph, times, moment), moment
+
+
+def told(times: Times, split: Split, before: Graph, moment: float) -> str:
+    """What was learned from and what tests it, by which moment."""
+    labelled = count(len(split.train) + len(split.val), "labelled node")
+    edges = "" if times.edges is None else f" and {count(before.num_edges, 'edge')}"
+    later = count(len(split.test), "later node tests", "later nodes test")
+    when = times.said(moment)
+    return (
+        f"By {times.column!r}, the model learns from {labelled}{edges} before {when}; {later} it."
+    )
 
 
 def _latest(when: np.ndarray, share: float, times: Times) -> float:

@@ -14,7 +14,9 @@
    by more than a standard error of the difference.
 4. Where labels are few, all of it once more with the surest predictions as lessons too, each world
    with its own; kept if the honest loss (or the score) is better.
-5. The honest logits set the temperature and measure doubt; no node is held back for either.
+5. The honest logits tell how logits are scaled, and measure doubt; no node is held back for either.
+   Where many nodes without features validate, theirs alone tell: models out of fold know fewer
+   labels.
 """
 
 from __future__ import annotations
@@ -31,12 +33,21 @@ import torch
 from scipy.special import log_softmax
 
 from cpgnn.blend.blend import Blend, Hearing, Said
-from cpgnn.blend.second_stage import ROUNDS, SecondStage, fit_second_stage, in_every_world
+from cpgnn.blend.second_stage import (
+    ROUNDS,
+    USUAL,
+    Opening,
+    Pull,
+    SecondStage,
+    fit_second_stage,
+    in_every_world,
+)
 from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.formatting import relation_name
 from cpgnn.engine.loop import Begin, expect
 from cpgnn.engine.scores import validation_score
+from cpgnn.evaluation.calibration import Scaling, fit_scaling, fit_temperature
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import STRUCTURE_KEY, Basis, Inputs
 from cpgnn.relations.derived import relation_sets, with_columns_of_others
@@ -53,8 +64,13 @@ LAMBDAS = (1.0, 10.0, 100.0, 1000.0)
 FEWER_ROUNDS = 2
 """Tried beside `ROUNDS` where there are several kinds of nodes: what those without labels pass on
 can drift, from round to round, towards one class."""
+PULLS = USUAL, Pull(own=30.0, sharpness=12.0)
+"""Both tried where there are several kinds of nodes: the priors read different parts of such a
+graph, and where labels are few, weights fitted to them are noise."""
 FOLDS, FEW_FOLDS, MANY_NODES = {"fast": 2, "normal": 5, "thorough": 10}, 2, 200_000
 """Beliefs are kept for every node and world: fewer worlds where there are many nodes."""
+ENOUGH = 300
+"""Validation nodes that set the scaling alone, where there are no features."""
 
 
 FEW_LABELS, MOST_GUESSED = 1_000, 50_000
@@ -82,6 +98,18 @@ class Honest:
     """[m]"""
     logits: np.ndarray
     """[m, c]"""
+    first: int = 0
+    """Those from here on set the scaling."""
+    only_T: bool = False
+    """Whether that is a temperature alone, as for the paper's models."""
+
+    @property
+    def calibrating(self) -> np.ndarray:
+        return self.nodes[self.first :]
+
+    def scaling(self, labels: np.ndarray) -> Scaling:
+        R, y = self.logits[self.first :], labels[self.calibrating]
+        return Scaling(fit_temperature(R, y)) if self.only_T else fit_scaling(R, y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,24 +166,41 @@ def fit_blend(
     )
     labels = labels_of(scaled.labels, split.train)
     weights, weighed = choose_weights(scaled, labels, worlds, score, seed, begin)
-    x, n = _inputs(weights(scaled), labels, seed), scaled.num_nodes
-    fast = budget == "fast"
+    x, fast = _inputs(weights(scaled), labels, seed), budget == "fast"
     members = fit_members(x, worlds, prior, fast=fast, seed=seed, begin=begin)
     if begin is not None:
         begin("neighbours", 1)
     chosen, guessed = choose(members, x, worlds, score), 0
-    few = len(split.train) <= min(FEW_LABELS, n / 4) and n <= MOST_GUESSED
+    few = len(split.train) <= min(FEW_LABELS, scaled.num_nodes / 4)
+    few = few and scaled.num_nodes <= MOST_GUESSED
     if guess and prior == "auto" and few and not fast:
-        logs = [member.logs for member in members]
-        logits = in_every_world(chosen.second, logs, chosen.propagators(x), worlds)
-        taught = with_guesses(worlds, logits, np.flatnonzero(scaled.predicted))
-        counts = chosen.second.stages[-1].w
-        again = fit_again(members, counts, x, taught, seed=seed, begin=begin)
-        other = choose(again, x, taught, score)
+        taught, other = _taught_guesses(chosen, x, worlds, score, seed, begin)
         if other.merit > chosen.merit:
             chosen, guessed = other, int((taught.guesses[-1] >= 0).sum())
-    made = _blended(chosen, x, worlds, score, weights)
-    return replace(made, guessed=guessed, trials=(*weighed, *made.trials))
+    blend, trials = _blend(chosen, x, worlds, weights), _trials(chosen, worlds, score)
+    honest = _honest(chosen.second.honest, worlds, alone=x.graph.features is None)
+    best = chosen.tried[0].score
+    del members, chosen  # beliefs of every node in every world: more than all that follows
+    said = blend.said(x)
+    x.fitted()
+    return Blended(said, honest, (*weighed, *trials), best, guessed)
+
+
+def _taught_guesses(
+    chosen: Chosen,
+    x: Inputs,
+    worlds: Worlds,
+    score: Scoring,
+    seed: int,
+    begin: Begin | None,
+) -> tuple[Worlds, Chosen]:
+    """The worlds with the surest predictions as lessons, and what is chosen there."""
+    logs = [member.logs for member in chosen.members]
+    logits = in_every_world(chosen.second, logs, chosen.propagators(x), worlds)
+    taught = with_guesses(worlds, logits, np.flatnonzero(x.graph.predicted))
+    counts = chosen.second.stages[-1].w
+    again = fit_again(chosen.members, counts, x, taught, seed=seed, begin=begin)
+    return taught, choose(again, x, taught, score)
 
 
 def _inputs(scaled: Graph, labels: np.ndarray, seed: int) -> Inputs:
@@ -193,41 +238,58 @@ def choose_weights(
     return variants[kept], [replace(t, note=note) for t, note in zip(tried, notes, strict=True)]
 
 
+@dataclass(frozen=True)
+class _Way:
+    """A way to join priors and relations."""
+
+    hears: tuple[Hearing, ...]
+    lam: float
+    rounds: int
+    pull: Pull
+
+    def __str__(self) -> str:
+        heard = ", ".join(relation_name(one.relation) for one in self.hears)
+        name = f"{heard}, γ = {self.hears[0].gamma:g}, λ = {self.lam:g}"
+        name += "" if self.rounds == ROUNDS else f", {self.rounds} rounds"
+        return name if self.pull == USUAL else f"{name}, μ = {self.pull.own:g}"
+
+
 def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Scoring) -> Chosen:
     """The second stage on all members: see the steps above."""
     logs = [member.logs for member in members]
     y = worlds.labels[worlds.judged]
-    found: dict[tuple[tuple[Hearing, ...], float, int], tuple[float, SecondStage, Tried]] = {}
+    found: dict[_Way, tuple[float, SecondStage, Tried]] = {}
 
-    def attempt(hears: tuple[Hearing, ...], lam: float, rounds: int) -> None:
+    def attempt(way: _Way) -> None:
         start = time.process_time()
-        P = [x.propagator(one.relation, one.gamma) for one in hears]
-        second = fit_second_stage(logs, P, worlds, lam=lam, rounds=rounds)
+        P = [x.propagator(one.relation, one.gamma) for one in way.hears]
+        second = fit_second_stage(
+            logs, P, worlds, lam=way.lam, rounds=way.rounds, opening=openings[way.pull]
+        )
         log_p = log_softmax(second.honest, axis=1)
         loss, accuracy = scores(log_p, worlds)
         value = accuracy if score is None else score(second.honest, y)
-        heard = ", ".join(relation_name(one.relation) for one in hears)
-        name = f"{heard}, γ = {hears[0].gamma:g}, λ = {lam:g}"
-        name += "" if rounds == ROUNDS else f", {rounds} rounds"
-        tried = Tried(name, value, loss, time.process_time() - start)
-        found[hears, lam, rounds] = (-loss if score is None else value, second, tried)
+        tried = Tried(str(way), value, loss, time.process_time() - start)
+        found[way] = (-loss if score is None else value, second, tried)
 
     several = x.graph.kinds is not None and not x.graph.predicted.all()
-    for hears, rounds in product(hearings(x), (ROUNDS, FEWER_ROUNDS) if several else (ROUNDS,)):
-        attempt(hears, LAMBDAS[0], rounds)
+    rounds, pulls = ((ROUNDS, FEWER_ROUNDS), PULLS) if several else ((ROUNDS,), PULLS[:1])
+    openings = {pull: Opening.of(logs, worlds, pull) for pull in pulls}
+    for hears, r, pull in product(hearings(x), rounds, pulls):
+        attempt(_Way(hears, LAMBDAS[0], r, pull))
     ranked = sorted(found, key=lambda key: -found[key][0])
-    for hears, _, rounds in ranked[:2]:
+    for way in ranked[:2]:
         for lam in LAMBDAS[1:]:
-            attempt(hears, lam, rounds)
+            attempt(replace(way, lam=lam))
     ranked = sorted(found, key=lambda key: -found[key][0])
     kept = ranked[0]
-    merged = next((key for key in ranked if _hears_merged(key[0])), None)
-    if score is None and merged is not None and _hears_directions(kept[0], x.graph):
+    merged = next((key for key in ranked if _hears_merged(key.hears)), None)
+    if score is None and merged is not None and _hears_directions(kept.hears, x.graph):
         directed, plain = found[kept][1].honest, found[merged][1].honest
         kept = kept if clearly_better(directed, plain, worlds) else merged
     ranked.sort(key=lambda key: key != kept)  # what is kept is listed first
     merit, second, _ = found[kept]
-    return Chosen(members, kept[0], second, tuple(found[key][2] for key in ranked), merit)
+    return Chosen(members, kept.hears, second, tuple(found[key][2] for key in ranked), merit)
 
 
 def _hears_merged(hears: tuple[Hearing, ...]) -> bool:
@@ -250,11 +312,9 @@ def clearly_better(honest: np.ndarray, other: np.ndarray, worlds: Worlds) -> boo
     return mean > float(np.sqrt((share**2 * (gain - mean) ** 2).sum()))
 
 
-def _blended(
-    chosen: Chosen, x: Inputs, worlds: Worlds, score: Scoring, weights: Weights
-) -> Blended:
+def _blend(chosen: Chosen, x: Inputs, worlds: Worlds, weights: Weights) -> Blend:
     second = chosen.second
-    blend = Blend(
+    return Blend(
         tuple(member.prior for member in chosen.members),
         chosen.hears,
         second.w_0,
@@ -264,11 +324,19 @@ def _blended(
         worlds.num_classes,
         weights,
     )
-    counts = zip(chosen.members, blend.stage.w, strict=True)
-    trials = [_prior_trial(member, w, worlds, score) for member, w in counts]
-    best = chosen.tried[0].score
-    honest = Honest(worlds.judged, second.honest)
-    return Blended(blend.said(x), honest, (*trials, *chosen.tried), best)
+
+
+def _honest(logits: np.ndarray, worlds: Worlds, *, alone: bool) -> Honest:
+    """`alone`: validation nodes, if there are enough, set the scaling alone: models out of fold
+    know fewer labels and are less sure; the last one, which knows all, judges validation nodes."""
+    alone = alone and len(worlds.val) >= ENOUGH
+    return Honest(worlds.judged, logits, len(worlds.train) if alone else 0)
+
+
+def _trials(chosen: Chosen, worlds: Worlds, score: Scoring) -> list[Tried]:
+    """What the priors are worth, then the sets of relations."""
+    counts = zip(chosen.members, chosen.second.stages[-1].w, strict=True)
+    return [*(_prior_trial(member, w, worlds, score) for member, w in counts), *chosen.tried]
 
 
 Scoring = Callable[[np.ndarray, np.ndarray], float] | None

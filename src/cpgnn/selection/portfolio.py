@@ -59,6 +59,9 @@ MAX_LINK_NODES = 300_000
 """Beyond this the weights of LINK, 32 a node and world, outgrow the graph."""
 MAX_EPOCH = 250_000_000
 """Multiplications of X with the weights of all worlds, an epoch: what a network may cost."""
+IN_BATCHES = 128
+"""Hidden units of `mlp` where that is too little for all rows at once: then there is much to learn
+from, and batches make width cheap."""
 MAX_TOGETHER_FAR = 1_000_000
 """Entries of "two hops" and the like up to which `together` hears it too."""
 BAG, MOST_BAGGED = 3, 100_000
@@ -170,9 +173,8 @@ def affordable(
         how = Descent(hidden=wide, weight_decay=1e-3, seed=seed)
         made["together"] = partial(_together, x, worlds, how)
     judged = len(worlds.judged) / x.graph.num_nodes
-    hidden = _width(int(entries * judged), worlds.num_worlds)
-    if hidden:
-        made["mlp"] = partial(network, "mlp", "own", Descent(hidden=hidden, seed=seed))
+    hidden = _width(int(entries * judged), worlds.num_worlds) or IN_BATCHES
+    made["mlp"] = partial(network, "mlp", "own", Descent(hidden=hidden, seed=seed))
     if sp.issparse(x.graph.features):
         made["words"] = partial(trees, "words", "words")
     made["ppr"] = partial(network, "ppr", "personalised", usual)
@@ -189,7 +191,7 @@ def _leads_on(x: Inputs, worlds: Worlds) -> bool:
 
 
 def _width(entries: int, copies: int) -> int:
-    """Hidden units a network can afford: 64, 32, or 0 (none: it is left out)."""
+    """Hidden units a network that takes all rows at once can afford: 64, 32, or 0 (none)."""
     return next((h for h in (64, 32) if entries * h * copies <= MAX_EPOCH), 0)
 
 

@@ -39,16 +39,17 @@ def surest(P: np.ndarray, nodes: np.ndarray, share: float = SHARE) -> np.ndarray
 
 
 def with_guesses(worlds: Worlds, logits: np.ndarray, nodes: np.ndarray) -> Worlds:
-    """The worlds with their surest predictions as lessons: of these nodes, as far as no label of
-    theirs is known. logits [k + 1, n, c].
+    """The worlds with their surest predictions as lessons: of these nodes, as far as a world does
+    not know their label. logits [k + 1, n, c].
 
     Each world guesses, and chooses whom it guesses, for itself: what it does not know of a fold,
-    its guesses do not know either, so that beliefs out of fold stay honest.
+    its guesses do not know either, so that beliefs out of fold stay honest. The nodes of that fold
+    get guesses like all whose label is unknown: otherwise it would be surer about those than about
+    the ones that it is judged by.
     """
-    free = np.setdiff1d(nodes, worlds.judged)
     guesses = np.full(logits.shape[:2], -1)
     for f, R in enumerate(logits):
-        sure = surest(softmax(R, axis=1), free)
+        sure = surest(softmax(R, axis=1), np.setdiff1d(nodes, worlds.fits(f)))
         guesses[f, sure] = R[sure].argmax(axis=1)
     guessed = np.flatnonzero((guesses >= 0).any(axis=0))
     return replace(worlds, guessed=guessed, guesses=guesses[:, guessed])

@@ -11,15 +11,18 @@ they are partitioned by their other end instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cpgnn.relations.edge_weights import RAW, Weights
+from cpgnn.spark.keeping import kept
 from cpgnn.spark.sending import columns_sent
-from cpgnn.spark.tables import Tables, kept, proper_rows
+from cpgnn.spark.tables import Tables, proper_rows
 
 HUB_SHARE = 0.25
 """A hub has more edges than this share of a fair partition. There are at most 1/0.25 = 4 hubs for
@@ -42,6 +45,8 @@ class Adjacency:
     sent: int
     """How many columns of values are sent to all executors at a time; 0: none, they are
     shuffled."""
+    parts: list[DataFrame] = field(default_factory=list)
+    """Products of the first columns that were too many to be sent at a time."""
 
     @property
     def end(self) -> str:
@@ -51,16 +56,17 @@ class Adjacency:
     @classmethod
     def of(cls, tables: Tables, weights: Weights = RAW, *, once: bool = False) -> Adjacency:
         """Both directions of all edges, whatever their type and direction."""
-        counts = tables.ends.select("id", F.col("rows").alias("count"))
+        hubs, rows = hubs_of(tables), both_ways(tables.edges)
         if weights == RAW:
-            return cls.laid_out(both_ways(tables.edges), counts, merge=True, once=once)
-        return cls.laid_out(weighed(merged(both_ways(tables.edges)), weights), counts)
+            return cls.laid_out(rows, tables.num_nodes, hubs, merge=True, once=once)
+        return cls.laid_out(weighed(merged(rows), weights), tables.num_nodes, hubs)
 
     @classmethod
     def laid_out(
         cls,
         rows: DataFrame,
-        counts: DataFrame | None = None,
+        nodes: int,
+        hubs: list[Any] | None = None,
         *,
         merge: bool = False,
         once: bool = False,
@@ -68,34 +74,28 @@ class Adjacency:
     ) -> Adjacency:
         """Rows (source, target, …) put where products need them; repeated ones merged if asked to.
 
-        counts: id, and how many rows a source or target has at most; None: it is counted. once:
-        they are used a single time, so that keeping them would cost more than it saves. placed:
-        they are partitioned by target.
+        nodes: how many there are, with edges or without. hubs: the ids of ends that have too many
+        rows; None: rows are counted. once: they are used a single time, so that keeping them would
+        cost more than it saves. placed: they are partitioned by target.
         """
         spark = rows.sparkSession
-        partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-        known = _counts(rows, "source") if counts is None else counts
-        total, nodes, most = _sizes(known)
-        sent = columns_sent(spark, nodes)
+        partitions, sent = _partitions(spark), columns_sent(spark, nodes)
         end, other = ("target", "source") if sent else ("source", "target")
-        if counts is None and sent:
-            known = _counts(rows, end)
-            total, nodes, most = _sizes(known)
-        least = max(LEAST_HUB, int(HUB_SHARE * total / partitions))
-        large = known.where(F.col("count") > least).select("id").collect() if most > least else []
-        hubs = hub_edges = None
+        large = _crowded(rows, end) if hubs is None else hubs
+        at_hubs = hub_edges = None
         keep: Callable[[DataFrame], DataFrame] = _as_it_is if once else kept
         if large:
             kind = rows.schema[end].dataType.simpleString()
-            hubs = spark.createDataFrame([(row["id"],) for row in large], f"id {kind}")
-            at_hub = F.broadcast(hubs.withColumnRenamed("id", end))
-            hub_edges = rows.join(at_hub, end, "left_semi")
+            at_hubs = spark.createDataFrame([(id,) for id in large], f"id {kind}")
+            there = F.broadcast(at_hubs.withColumnRenamed("id", end))
+            hub_edges = rows.join(there, end, "left_semi")
             hub_edges = keep(_placed(hub_edges, partitions, other, merge))
-            rows = rows.join(at_hub, end, "left_anti")
+            rows = rows.join(there, end, "left_anti")
         edges = rows if placed and sent else _placed(rows, partitions, end, merge)
-        if not sent:
-            edges = edges.sortWithinPartitions(end)
-        return cls(keep(edges), hub_edges, hubs, partitions, sent)
+        whole = rows.schema[end].dataType.simpleString() == "bigint"
+        if not sent or (whole and not once):  # what is sent is then looked up in its own order
+            edges = edges.sortWithinPartitions("source")
+        return cls(keep(edges), hub_edges, at_hubs, partitions, sent)
 
     @property
     def weighted(self) -> bool:
@@ -111,18 +111,25 @@ class Adjacency:
         """
         weight = self.weight() if by_weight else F.lit(1.0)
         columns = [name for name in values.columns if name != "id"]
-        parts = [
-            self.gathered(
-                values.select("id", *some), {name: F.sum(weight * F.col(name)) for name in some}
-            )
-            for some in self.in_parts(columns)
-        ]
-        return beside(parts)
 
-    def in_parts(self, columns: list[str], each: int = 1) -> list[list[str]]:
-        """The columns in parts that are sent one after the other; each stands for so many."""
+        def product(some: list[str]) -> DataFrame:
+            sums = {name: F.sum(weight * F.col(name)) for name in some}
+            return self.gathered(values.select("id", *some), sums)
+
+        return self.in_parts(product, columns)
+
+    def in_parts(
+        self, made: Callable[[list[str]], DataFrame], columns: list[str], each: int = 1
+    ) -> DataFrame:
+        """A table made of some of the columns at a time, as many as can be sent; each of them
+        stands for so many.
+
+        All parts but the last are computed now: in one plan, all would be sent at once."""
         width = max(1, self.sent // each if self.sent else len(columns))
-        return [columns[i : i + width] for i in range(0, len(columns), width)]
+        *first, last = (columns[i : i + width] for i in range(0, len(columns), width))
+        done = [kept(made(some), StorageLevel.DISK_ONLY) for some in first]
+        self.parts.extend(done)
+        return reduce(lambda one, more: one.join(more.hint("merge"), "id"), [*done, made(last)])
 
     def gathered(self, values: DataFrame, wanted: Mapping[str, Column]) -> DataFrame:
         """id and aggregates over what the sources of a node's edges have in `values`."""
@@ -166,8 +173,12 @@ class Adjacency:
         neighbours, degree = F.count(F.lit(1)), F.sum(self.weight())
         return groups.agg(neighbours.alias("neighbours"), degree.alias("degree"))
 
+    @property
+    def hub_ids(self) -> list[Any]:
+        return [] if self.hubs is None else [row["id"] for row in self.hubs.collect()]
+
     def release(self) -> None:
-        for table in (self.edges, self.hub_edges):
+        for table in (self.edges, self.hub_edges, *self.parts):
             if table is not None:
                 table.unpersist()
 
@@ -203,21 +214,36 @@ def weighed(rows: DataFrame, weights: Weights) -> DataFrame:
     return rows.withColumn("weight", F.log1p(F.col("weight") / weights.unit).cast("float"))
 
 
-def beside(parts: list[DataFrame]) -> DataFrame:
-    """Tables with the same ids as one."""
-    return reduce(lambda one, more: one.join(more.hint("merge"), "id"), parts)
+def hubs_of(tables: Tables) -> list[Any]:
+    """The ids of nodes with too many edges in either direction, told from a part of the rows that
+    shows `LEAST_HUB` of such a node's."""
+    least = _least(2 * tables.rows, _partitions(tables.edges.sparkSession))
+    share = LEAST_HUB / least
+    rows = tables.edges if share == 1 else tables.edges.sample(fraction=share, seed=0)
+    ends = rows.select(F.explode(F.array("source", "target")).alias("id"))
+    counts = ends.groupBy("id").count()
+    return [row["id"] for row in counts.where(F.col("count") > LEAST_HUB).select("id").collect()]
 
 
-def _counts(rows: DataFrame, end: str) -> DataFrame:
-    return rows.groupBy(F.col(end).alias("id")).count()
-
-
-def _sizes(counts: DataFrame) -> tuple[int, int, int]:
-    """The sum, how many there are, and the largest."""
-    found = counts.agg(F.sum("count"), F.count("id"), F.max("count")).first()
+def _crowded(rows: DataFrame, end: str) -> list[Any]:
+    """The ids of ends that have too many rows."""
+    counts = rows.groupBy(F.col(end).alias("id")).count()
+    found = counts.agg(F.sum("count"), F.max("count")).first()
     assert found is not None
-    total, nodes, most = found
-    return total or 0, nodes, most or 0
+    total, most = found
+    least = _least(total or 0, _partitions(rows.sparkSession))
+    if (most or 0) <= least:
+        return []
+    return [row["id"] for row in counts.where(F.col("count") > least).select("id").collect()]
+
+
+def _least(total: int, partitions: int) -> int:
+    """A node is a hub if it has more than so many of all rows."""
+    return max(LEAST_HUB, int(HUB_SHARE * total / partitions))
+
+
+def _partitions(spark: SparkSession) -> int:
+    return int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
 
 
 def _placed(rows: DataFrame, partitions: int, by: str, merge: bool) -> DataFrame:

@@ -26,7 +26,7 @@ from cpgnn.spark.propagation import beliefs
 from cpgnn.spark.relations import Relations, predicted_nodes
 from cpgnn.spark.softmax import softmax
 from cpgnn.spark.structure import COLUMNS, structure
-from cpgnn.spark.tables import Tables, kept
+from cpgnn.spark.tables import Tables
 from cpgnn.spark.work import Work
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ class Distributed:
     fit: DataFrame
     """The nodes of the fit: id, y (the label that trained it, -1: none) and what it knows of each:
     first weights of LINK and places."""
-    nodes: DataFrame
-    """id of every node."""
     work: Work
 
     @classmethod
@@ -59,15 +57,14 @@ class Distributed:
         relations: Relations | None = None,
     ) -> Distributed:
         """`relations`: those of the graph, where they are there already."""
-        nodes = kept(tables.ids.distinct())
-        fit = _fit_nodes(classifier, nodes)
+        fit = _fit_nodes(classifier, tables.nodes)
         if relations is None:
             known = fit.where(F.col("y") >= 0)
             assert isinstance(classifier.model_, Blend)
-            asked = predicted_nodes(tables, nodes, known)
+            asked = predicted_nodes(tables, known)
             relations = Relations(tables, asked, classifier.model_.edge_weights)
             relations.check(_heard(classifier.model_))
-        return cls(classifier, tables, relations, fit, nodes, work)
+        return cls(classifier, tables, relations, fit, work)
 
     @property
     def blend(self) -> Blend:
@@ -125,7 +122,7 @@ class Distributed:
         base = self.base
         parts = [base, *self._hops(base), *self._smoothed(base)]
         if plan.has_columns:
-            parts.append(structure(self.relations.near, self.nodes, work))
+            parts.append(structure(self.relations.near, self.tables.nodes, work))
         for m, prior in plan.having("together"):
             assert isinstance(prior, TogetherPrior)
             names, raw = part("t", m, plan.c), part("r", m, plan.c)
@@ -159,10 +156,10 @@ class Distributed:
     def base(self) -> DataFrame:
         """id, y, asked, nothing, degree, and what the features and the fit say of every node."""
         tables, plan = self.tables, self.plan
-        row = self.nodes.join(self.fit, "id", "left").fillna(-1, subset=["y"])
+        row = self.tables.nodes.join(self.fit, "id", "left").fillna(-1, subset=["y"])
         row = row.fillna(0.0, subset=[n for n in self.fit.columns if n not in ("id", "y")])
-        links = tables.ends.select("id", "links")
-        row = row.join(links, "id", "left").join(self.relations.degrees, "id", "left")
+        row = row.join(self.relations.linked, "id", "left")
+        row = row.join(self.relations.degrees, "id", "left")
         asked: Column = F.lit(True)
         if self.relations.predicted is not None:
             marked = self.relations.predicted.select("id", F.lit(True).alias("asked_for"))
@@ -172,7 +169,7 @@ class Distributed:
         if tables.features is not None:
             features = tables.features.withColumn("bare", F.lit(False))
             if tables.kinds is not None:
-                features = self.nodes.join(features, "id", "left")
+                features = self.tables.nodes.join(features, "id", "left")
                 features = features.withColumn("bare", F.col("x0").isNull())
             makes = FromFeatures(plan, self.classifier.scaler_, self.blend.basis)
             schema = _schema(features, ["empty", *plan.own]).replace(
@@ -180,16 +177,15 @@ class Distributed:
             )
             row = row.join(features.mapInArrow(makes.rows, schema), "id", "left")
             empty = F.col("empty")
-        alone = F.coalesce("links", F.lit(0)) == 0
         shared = self.classifier.class_shares_ is not None
         row = row.withColumns(
             {
                 "asked": asked,
-                "nothing": alone & empty & (F.col("y") < 0) & F.lit(shared),
+                "nothing": F.col("linked").isNull() & empty & (F.col("y") < 0) & F.lit(shared),
                 "degree": F.coalesce("degree", F.lit(0.0)),
             }
         )
-        dropped = ("links", "neighbours", "asked_for", "empty")
+        dropped = ("linked", "neighbours", "asked_for", "empty")
         return self.work.keep("nodes", row.drop(*dropped))
 
     def _hops(self, base: DataFrame) -> Iterable[DataFrame]:

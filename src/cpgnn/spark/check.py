@@ -46,7 +46,7 @@ def check(
     whole = described(tables, A, given.names)
     field = receptive_field(A, tables, BLEND_HOPS, max_edges=max_edges, sample=sample, seed=seed)
     loaded = collect_field(field, tables)
-    for table in (field.edges, tables.ends):
+    for table in (field.edges, tables.nodes):
         table.unpersist()
     A.release()
     graph = loaded.graph

@@ -75,6 +75,11 @@ def _translated(error: Exception, table: str | None) -> CPGNNError:
     if found := _COLUMNS.search(text):
         must, hint = "have names and types that Spark reads", f"Spark says: {found[1]}."
         return wrong(table or "The tables", "The columns", must, "others", hint)
+    if "Not enough memory to build and broadcast" in text:
+        return CPGNNError(
+            "Spark's memory is too small for what is sent to all executors. Give it more "
+            "(spark.driver.memory), or send nothing (spark.sql.autoBroadcastJoinThreshold=-1)."
+        )
     # Of an error in a worker's Python, the last line of its traceback says what it was.
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     said = next((line[2:] for line in lines if line.startswith(": ")), lines[0])

@@ -49,7 +49,7 @@ def explain(
     spark = given.edges.sparkSession
     place = Work.at(work, spark, packed.config, packed.weights, tables.content)
     made = Distributed.of(classifier, tables, place)
-    chosen = made.nodes.where(F.col("id").cast("string").isin(wanted))
+    chosen = tables.nodes.where(F.col("id").cast("string").isin(wanted))
     found = {str(row["id"]) for row in chosen.collect()}
     if len(found) < len(wanted):
         raise must_be("A node id", "be one of the graph's", listed(sorted({*wanted} - found)))

@@ -16,7 +16,7 @@ from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import must_be, wrong_value
 from cpgnn.evaluation.intervals import EdgeFrequency, edge_frequency_interval
 from cpgnn.io import check_free
-from cpgnn.relations.derived import near
+from cpgnn.relations.derived import joining
 from cpgnn.run.fit import train_run
 from cpgnn.run.folder import write_run
 from cpgnn.run.run import Run
@@ -28,7 +28,7 @@ from cpgnn.spark.predict import best_column, probabilities
 from cpgnn.spark.propagation import beliefs
 from cpgnn.spark.relations import Relations, predicted_nodes
 from cpgnn.spark.structure import structure
-from cpgnn.spark.tables import Given, Tables, check_tables, kept
+from cpgnn.spark.tables import Given, Tables, check_tables
 from cpgnn.spark.work import Work
 
 BLEND_HOPS = 2
@@ -63,14 +63,13 @@ def fit(
     blends = check_fittable(classifier, given)
     place = Work.at(work, given.edges.sparkSession)
     tables = check_tables(given, unlabelled=unlabelled)
-    nodes = kept(tables.ids.distinct())
-    relations = Relations(tables, predicted_nodes(tables, nodes) if blends else None)
+    relations = Relations(tables, predicted_nodes(tables) if blends else None)
     layers = classifier.num_layers or 0
     hops = BLEND_HOPS if blends else hops_for(layers, classifier.normalization)
     A = relations.near if blends else relations.adjacency
     seed = classifier.seed
     field = receptive_field(A, tables, hops, max_edges=max_edges, sample=sample, seed=seed)
-    shape = structure(A, nodes, place) if blends else None
+    shape = structure(A, tables.nodes, place) if blends else None
     loaded = collect_field(field, tables, shape)
     field.edges.unpersist()
     if field.notice:
@@ -139,14 +138,15 @@ def _frequencies(
     B = np.empty((graph.num_nodes, c))
     for j, name in enumerate(beliefs(c)):
         B[inside.column("position").to_numpy(), j] = inside.column(name).to_numpy()
-    beyond = total - np.bincount(B.argmax(axis=1), minlength=c)
+    beyond = total - np.bincount(B[graph.predicted].argmax(axis=1), minlength=c)
     B[val] = unseen[val]
     return edge_frequency_interval(
-        near(graph),
+        joining(graph),
         graph.labels,
         train,
         val,
         B,
         initial=classifier.initial_compatibility_,
         beyond=beyond,
+        asked=graph.predicted,
     )

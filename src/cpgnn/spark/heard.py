@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cpgnn.blend.blend import Hearing
-from cpgnn.spark.adjacency import Adjacency, beside
+from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.propagation import product
 
 
@@ -35,13 +35,14 @@ class Heard:
             found = self.A.times(B.select("id", *named(product(columns, H_bar[0]), columns)))
             scaled = [F.col(name) * _scale(hears[0].gamma, F.col("degree")) for name in columns]
             return found.join(self.degrees, "id").select("id", *named(scaled, columns))
-        gammas = self._gammas(hears)
-        parts = []
-        for some in self.A.in_parts(columns, len(hears)):
+        gathered, gammas = self.A.gathered, self._gammas(hears)
+
+        def part_of(some: list[str]) -> DataFrame:
             said = self._messages(columns, some, gammas, H_bar)
             sums = {name: self._sum(name, gammas) for name in some}
-            parts.append(self.A.gathered(B.select("id", *named(said.values(), said)), sums))
-        return beside(parts)
+            return gathered(B.select("id", *named(said.values(), said)), sums)
+
+        return self.A.in_parts(part_of, columns, len(hears))
 
     def terms(
         self,

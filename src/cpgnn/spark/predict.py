@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from cpgnn.blend.blend import Blend
 from cpgnn.engine.scaling import match_names
-from cpgnn.evaluation.conformal import Promise
+from cpgnn.evaluation.conformal import Promise, in_a_set
 from cpgnn.io.files import wrong
 from cpgnn.priors import MLPPrior
 from cpgnn.priors.network import Network
@@ -20,12 +20,13 @@ from cpgnn.run.predictions import BASIS
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.blend import Distributed
 from cpgnn.spark.errors import spark_errors
+from cpgnn.spark.keeping import kept
 from cpgnn.spark.lists import with_sets
 from cpgnn.spark.model import Packed, check_distributable, paper_model
 from cpgnn.spark.propagation import beliefs, propagate
 from cpgnn.spark.relations import Relations
 from cpgnn.spark.softmax import softmax
-from cpgnn.spark.tables import Given, Tables, check_tables, column_at, kept
+from cpgnn.spark.tables import Given, Tables, check_tables, column_at
 from cpgnn.spark.work import Work
 
 if TYPE_CHECKING:
@@ -94,37 +95,42 @@ def probabilities(
     classifier: CPGNNClassifier, tables: Tables, work: Work, relations: Relations | None = None
 ) -> Believed:
     """The probability of every class for every node."""
-    names, asked = beliefs(len(classifier.classes_)), None
+    names, shares = beliefs(len(classifier.classes_)), classifier.class_shares_
+    asked = None
     if isinstance(classifier.model_, Blend):
         spread = Distributed.of(classifier, tables, work, relations)
-        own, logits, asked = spread.own, spread.logits(), spread.relations.predicted
+        logits, asked = spread.logits(), spread.relations.predicted
+        unknown = shares is not None and _any(spread.own, "nothing")
+        shown = unknown
+        if unknown and asked is not None:
+            shown = _any(spread.own.join(asked, "id", "left_semi"), "nothing")
     else:
         model = paper_model(classifier)
         once = model.num_layers == 1 and model.normalization == "none"
         A = Adjacency.of(tables, once=once) if relations is None else relations.adjacency
-        own, logits = _paper_logits(classifier, A, tables, work)
-    P = softmax(logits, names, classifier.temperature_, rest=["nothing"])
-    shares = classifier.class_shares_
-    if shares is None or not _some_unknown(own):
+        logits, unknown = _paper_logits(classifier, A, tables, work)
+        shown = unknown
+    P = softmax(logits, names, classifier.scaling_, rest=["nothing"])
+    if not unknown or shares is None:
         return Believed(P, some_unknown=False, asked=asked)
     either = [
         F.when(F.col("nothing"), F.lit(float(share))).otherwise(F.col(name)).alias(name)
         for name, share in zip(names, shares, strict=True)
     ]
-    some = asked is None or _some_unknown(own.join(asked, "id", "left_semi"))
-    return Believed(P.select("id", "nothing", *either), some, asked)
+    return Believed(P.select("id", "nothing", *either), shown, asked)
 
 
-def _some_unknown(own: DataFrame) -> bool:
-    """Whether nothing is known of a node; by one job, where `first` would look three times."""
-    found = own.agg(F.max("nothing")).first()
+def _any(table: DataFrame, column: str) -> bool:
+    """Whether it holds for a row; by one job, where `first` would look three times."""
+    found = table.agg(F.max(column)).first()
     return bool(found and found[0])
 
 
 def _paper_logits(
     classifier: CPGNNClassifier, A: Adjacency, tables: Tables, work: Work
-) -> tuple[DataFrame, DataFrame]:
-    """Own part and logits of the paper's model with an MLP: id, nothing, b0 … b(c-1)."""
+) -> tuple[DataFrame, bool]:
+    """Logits of the paper's model with an MLP: id, nothing, b0 … b(c-1); and whether there is a
+    node of which nothing is known."""
     assert tables.features is not None
     model, c = paper_model(classifier), len(classifier.classes_)
     names = beliefs(c)
@@ -135,23 +141,22 @@ def _paper_logits(
     W_1, W_2 = (W.detach().numpy() for W in (prior.W_1, prior.W_2))
     network = Network(W_1, np.zeros(W_1.shape[1], W_1.dtype), W_2, np.zeros(c, W_2.dtype))
     makes = FromNetwork(classifier.scaler_, network, names)
-    logits = tables.features.mapInArrow(makes.rows, schema)
-    links = tables.ends.select("id", "links")
-    shared = classifier.class_shares_ is not None
-    alone = F.coalesce("links", F.lit(0)) == 0
-    logits = logits.join(links, "id", "left")
-    logits = logits.withColumn("nothing", alone & F.col("empty") & F.lit(shared))
-    if model.num_layers == 0:
-        own = kept(logits.select("id", "nothing", *names))
-        return own, own
-    first = kept(
-        softmax(logits, names, minus=1 / c, rest=["nothing"]).repartition(A.partitions, "id")
+    own = tables.features.mapInArrow(makes.rows, schema)
+    if model.num_layers:
+        own = softmax(own, names, minus=1 / c, rest=["empty"]).repartition(A.partitions, "id")
+    own = kept(own)
+    logits = own.select("id", *names)
+    if model.num_layers:  # + 1/c for every class alike would change nothing
+        H_bar = model.H_bar.detach().double().numpy()
+        logits = propagate(A, logits, H_bar, model.num_layers, model.normalization, work=work)
+    if classifier.class_shares_ is None or not _any(own, "empty"):
+        return logits.withColumn("nothing", F.lit(False)), False
+    bare = own.where("empty").select("id", F.lit(True).alias("nothing"))
+    nothing = kept(bare.join(A.degrees(), "id", "left_anti"))
+    logits = logits.join(nothing, "id", "left")
+    return logits.withColumn("nothing", F.coalesce("nothing", F.lit(False))), _any(
+        nothing, "nothing"
     )
-    H_bar = model.H_bar.detach().double().numpy()
-    B_0 = first.select("id", *names)
-    B = propagate(A, B_0, H_bar, model.num_layers, model.normalization, work=work)
-    # + 1/c for every class alike would change nothing
-    return first, B.join(first.select("id", "nothing"), "id")
 
 
 def best_column(c: int) -> Column:
@@ -174,7 +179,9 @@ def _predictions(believed: Believed, tables: Tables, class_names: list[str]) -> 
         label, split = F.coalesce("label", F.lit("")), F.coalesce("split", F.lit(""))
     sets = []
     if "in0" in P.columns:
-        held = [F.when(F.col(f"in{j}"), F.lit(name)) for j, name in enumerate(class_names)]
+        held = [
+            F.when(F.col(f"in{j}"), F.lit(in_a_set(name))) for j, name in enumerate(class_names)
+        ]
         size = F.size(F.array_compact(F.array(*held))).cast("long")
         sets = [F.concat_ws("|", *held).alias("set"), size.alias("set_size")]
     unknown = F.when(F.col("nothing"), F.lit("nothing known")).otherwise(F.lit(""))

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from cpgnn.engine.arrays import Matrix
 from cpgnn.spark.adjacency import Adjacency
-from cpgnn.spark.tables import kept
+from cpgnn.spark.keeping import kept
 from cpgnn.spark.work import Work
 
 

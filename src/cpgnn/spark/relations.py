@@ -21,7 +21,8 @@ from cpgnn.relations.edge_weights import RAW, Weights
 from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS
 from cpgnn.spark.adjacency import Adjacency, both_ways, merged, weighed
 from cpgnn.spark.heard import Heard, named, weight_of
-from cpgnn.spark.tables import Tables, kept, proper_rows
+from cpgnn.spark.keeping import kept
+from cpgnn.spark.tables import Tables, proper_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +94,16 @@ class Relations:
         rows = self._near_rows()
         if rows is None:
             return self.adjacency
-        return Adjacency.laid_out(rows.select("source", "target").distinct())
+        pairs = rows.select("source", "target").distinct()
+        return Adjacency.laid_out(pairs, self.tables.num_nodes)
 
     @cached_property
     def weighed(self) -> Adjacency:
         """The same with what is shared as weights: see `relations.derived.weighed_near`."""
         rows = self._near_rows()
-        return self.near if rows is None else Adjacency.laid_out(rows, merge=True)
+        if rows is None:
+            return self.near
+        return Adjacency.laid_out(rows, self.tables.num_nodes, merge=True)
 
     def _near_rows(self) -> DataFrame | None:
         """source, target, weight: edges among predicted nodes, and what they share; pairs may come
@@ -119,6 +123,12 @@ class Relations:
     def degrees(self) -> DataFrame:
         """id, neighbours, degree in `near`."""
         return kept(self.near.degrees())
+
+    @property
+    def linked(self) -> DataFrame:
+        """id of the nodes with a neighbour of any kind, marked as linked."""
+        degrees = self.degrees if self.near is self.adjacency else self.adjacency.degrees()
+        return degrees.select("id", F.lit(True).alias("linked"))
 
     @cached_property
     def _shared(self) -> dict[str, DataFrame | None]:
@@ -198,7 +208,7 @@ class Relations:
                 self.__dict__[name].release()
         if "degrees" in self.__dict__:
             self.degrees.unpersist()
-        self.tables.ends.unpersist()
+        self.tables.nodes.unpersist()
 
     def heard(self, names: Sequence[str]) -> Heard:
         """All that is said over these relations, in one table."""
@@ -220,12 +230,11 @@ class Relations:
             parts.append(_typed(rows.withColumn("relation", F.lit(names.index(name)))))
         if not parts:
             return Heard(None, tuple(names))
-        # Where only edges are heard, a node has at most so many rows for each of its edges.
-        ends = None if far else self.tables.ends.select("id", F.col("rows").alias("count"))
-        rows = reduce(DataFrame.unionByName, parts)
-        return Heard(
-            Adjacency.laid_out(rows, ends, placed=len(parts) == 1 and not far), tuple(names)
-        )
+        # Where only edges are heard, hubs are those of the edges.
+        hubs = None if far else self.adjacency.hub_ids
+        rows, placed = reduce(DataFrame.unionByName, parts), len(parts) == 1 and not far
+        A = Adjacency.laid_out(rows, self.tables.num_nodes, hubs, placed=placed)
+        return Heard(A, tuple(names))
 
     def _by_target(self, names: Sequence[str]) -> DataFrame:
         """source, target, weight, relation (its number) of all relations of edges among `names`,
@@ -264,9 +273,7 @@ class Relations:
         return _typed(rows.join(total.hint("merge"), "target").withColumn("degree", degree))
 
 
-def predicted_nodes(
-    tables: Tables, nodes: DataFrame, known: DataFrame | None = None
-) -> DataFrame | None:
+def predicted_nodes(tables: Tables, known: DataFrame | None = None) -> DataFrame | None:
     """id of the nodes of the kind that has labels, or where there are none had them (`known`) in
     the fit; None: all."""
     if tables.kinds is None:
@@ -275,7 +282,7 @@ def predicted_nodes(
     if labelled is None:
         return None
     kind = F.coalesce("kind", F.lit(OTHER))
-    every = kept(nodes.join(tables.kinds, "id", "left").select("id", kind.alias("kind")))
+    every = kept(tables.nodes.join(tables.kinds, "id", "left").select("id", kind.alias("kind")))
     found = every.join(labelled, "id", "left_semi").select("kind").distinct().collect()
     wanted = [row["kind"] for row in found]
     if not wanted or every.where(~F.col("kind").isin(wanted)).first() is None:

@@ -65,6 +65,11 @@ def check_rows(
     return found.asDict()
 
 
+def trimmed(column: Column) -> Column:
+    """Text without spaces around it."""
+    return F.regexp_replace(column, r"(?U)^\s+|\s+$", "")
+
+
 def _shown(row: dict[str, Any]) -> str:
     items = list(row.items())
     text = ", ".join(f"{key} {value!r}" for key, value in items[:4])

@@ -12,8 +12,10 @@ from cpgnn.io.files import wrong
 from cpgnn.io.labels import encode_labels
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.errors import spark_errors
+from cpgnn.spark.ids import Names
+from cpgnn.spark.keeping import kept
 from cpgnn.spark.propagation import beliefs
-from cpgnn.spark.tables import Given, Names, Tables, check_tables, kept
+from cpgnn.spark.tables import Given, Tables, check_tables
 
 MOST_CLASSES = 1000
 
@@ -25,7 +27,7 @@ def stats(given: Given, *, unlabelled: str | None = None) -> Stats:
     A = Adjacency.of(tables)
     found = described(tables, A, given.names)
     A.release()
-    tables.ends.unpersist()
+    tables.nodes.unpersist()
     return found
 
 
@@ -54,8 +56,7 @@ def described(tables: Tables, A: Adjacency, names: Names) -> Stats:
 
 
 def _degrees(A: Adjacency, tables: Tables) -> np.ndarray:
-    nodes = tables.ids.distinct()
-    joined = nodes.join(A.degrees(), "id", "left")
+    joined = tables.nodes.join(A.degrees(), "id", "left")
     counted = joined.groupBy(F.coalesce("neighbours", F.lit(0)).alias("d")).count().collect()
     return np.array(sorted((row["d"], row["count"]) for row in counted), dtype=np.int64)
 

@@ -8,24 +8,22 @@ rows by one pass over each table, ids by one over all of them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
 
 import numpy as np
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cpgnn.engine.text import count, listed
+from cpgnn.engine.text import listed
 from cpgnn.errors import wrong_value
 from cpgnn.io.files import wrong
 from cpgnn.io.labels import SPLITS
-from cpgnn.io.node_kinds import OTHER
 from cpgnn.relations.edge_types import Directed
 from cpgnn.spark.columns import EDGES, FEATURES, INTEGER, KINDS, LABELS, check_columns
 from cpgnn.spark.errors import ERRORS, spark_errors
-from cpgnn.spark.rows import PADDED, Rule, check_rows
+from cpgnn.spark.ids import Ids, Names, check_ids, check_padding
+from cpgnn.spark.rows import Rule, check_rows, trimmed
 
 LARGEST = float(np.finfo(np.float32).max)
 TABLE_NAME = re.compile(r"\w+(\.\w+){0,2}")
@@ -44,9 +42,9 @@ class Tables:
     """id and one float column each, x0 … x(F-1)."""
     feature_names: tuple[str, ...]
     """What their owner calls them."""
-    ends: DataFrame
-    """Every node that an edge row names, kept on the executors: id, rows, links (rows that join it
-    with another node)."""
+    nodes: DataFrame
+    """id of every node of these tables, once; kept on the executors."""
+    num_nodes: int
     rows: int
     """Rows of `edges`."""
     self_loops: int
@@ -72,22 +70,6 @@ class Tables:
         assert self.labels is not None
         return self.labels.where(F.col("label").isNotNull())
 
-    @property
-    def ids(self) -> DataFrame:
-        """id: the nodes of every table, some of them more than once."""
-        every = (self.ends, self.labels, self.features, self.kinds)
-        return reduce(DataFrame.unionByName, (t.select("id") for t in every if t is not None))
-
-
-@dataclass(frozen=True)
-class Names:
-    """What messages call the tables: their paths, where they have one."""
-
-    edges: str = "edges"
-    labels: str = "labels"
-    features: str = "features"
-    kinds: str = "kinds"
-
 
 @dataclass(frozen=True)
 class Given:
@@ -99,7 +81,7 @@ class Given:
     """id, label[, split = train|val|test]."""
     features: DataFrame | None = None
     """id and one numeric column each."""
-    names: Names = Names()
+    names: Names = field(default_factory=Names)
     kinds: DataFrame | None = None
     """id, kind: what nodes are; those without a row are "other"."""
     relation: str | None = None
@@ -180,42 +162,37 @@ def check_tables(given: Given, *, unlabelled: str | None = None) -> Tables:
     kind = T.LongType() if whole else T.StringType()
     edges, found = _edges(given.edges, places, kind, given)
     labels = features = kinds = None
-    counted = [found]
+    counted, num_described = [found], 0
     if given.labels is not None:
         labels, more = _labels(given.labels, kind, unlabelled, names.labels)
         counted.append(more)
     if given.features is not None:
         features, more = _features(given.features, kind, names.features)
         counted.append(more)
+        num_described = more["rows"]
     if given.kinds is not None:
         kinds, more = _kinds(given.kinds, kind, names.kinds)
         counted.append(more)
     own = () if given.features is None else tuple(given.features.columns[1:])
-    links = proper_rows(edges).cast("long").alias("link")
-    ends = edges.select(F.explode(F.array("source", "target")).alias("id"), links)
-    # By id first: in every task, counts of all nodes would not fit into the processor's cache.
-    counts = F.count(F.lit(1)).alias("rows"), F.sum("link").alias("links")
-    ends = ends.repartition("id").groupBy("id").agg(*counts)
-    sizes = found["rows"], found["loops"]
-    content = f"{[(one['rows'], one['content']) for one in counted]} {given.directed}"
-    tables = Tables(
-        edges, labels, features, own, kept(ends), *sizes, kinds, given.directed, content
-    )
+    named = Ids(edges, labels, features, kinds, num_described)
     if any(one["padded"] for one in counted):
-        _check_padding(tables, names)
-    _check_ids(tables, names)
-    return tables
-
-
-def kept(table: DataFrame) -> DataFrame:
-    """The table, computed now and kept in memory or on the executors' disks.
-
-    Computed now: only then does Spark know, when it plans what follows, how it is partitioned.
-    A lost executor's share is computed again from the input.
-    """
-    table = table.persist(StorageLevel.MEMORY_AND_DISK)
-    table.count()
-    return table
+        check_padding(named, names)
+    nodes, num_nodes = check_ids(named, names)
+    content = f"{[(one['rows'], one['content']) for one in counted]} {given.directed}"
+    rows, loops = found["rows"], found["loops"]
+    return Tables(
+        edges,
+        labels,
+        features,
+        own,
+        nodes,
+        num_nodes,
+        rows,
+        loops,
+        kinds,
+        given.directed,
+        content,
+    )
 
 
 # -- rows, by one pass over each table ------------------------------------------------------------
@@ -244,7 +221,7 @@ def _edges(table: DataFrame, places: list[int], kind: T.DataType, given: Given) 
         rules.append(Rule(bad, "An edge weight", "be a finite number of at least 0"))
     if given.relation is not None:
         at = table.columns.index(given.relation)
-        columns.append(_trimmed(column_at(table, at).cast("string")).alias("type"))
+        columns.append(trimmed(column_at(table, at).cast("string")).alias("type"))
         unnamed = F.col("type").isNull() | (F.col("type") == "")
         rules.append(Rule(unnamed, "The type of an edge", "not be empty"))
     edges = table.select(*columns)
@@ -261,7 +238,7 @@ def _edge_places(given: Given) -> list[int]:
 
 
 def _kinds(table: DataFrame, kind: T.DataType, name: str) -> Checked:
-    named = _trimmed(column_at(table, 1).cast("string"))
+    named = trimmed(column_at(table, 1).cast("string"))
     kinds = table.select(column_at(table, 0).cast(kind).alias("id"), named.alias("kind"))
     empty = F.col("kind").isNull() | (F.col("kind") == "")
     rule = Rule(empty, "The kind of a node", "not be empty")
@@ -270,13 +247,13 @@ def _kinds(table: DataFrame, kind: T.DataType, name: str) -> Checked:
 
 def _labels(table: DataFrame, kind: T.DataType, unlabelled: str | None, name: str) -> Checked:
     text = column_at(table, 1).cast("string")
-    trimmed = _trimmed(text)
-    unknown = trimmed == ""
+    bare = trimmed(text)
+    unknown = bare == ""
     if unlabelled is not None:
-        unknown = unknown | (trimmed == unlabelled.strip())
+        unknown = unknown | (bare == unlabelled.strip())
     split: Column = F.lit("")
     if len(table.columns) == 3:
-        split = F.coalesce(_trimmed(column_at(table, 2).cast("string")), F.lit(""))
+        split = F.coalesce(trimmed(column_at(table, 2).cast("string")), F.lit(""))
     labels = table.select(
         column_at(table, 0).cast(kind).alias("id"),
         F.when(~unknown, text).alias("label"),
@@ -295,92 +272,6 @@ def _features(table: DataFrame, kind: T.DataType, name: str) -> Checked:
     bad = F.exists(F.array(*values), lambda x: x.isNull() | F.isnan(x) | (F.abs(x) > LARGEST))
     rule = Rule(bad, "A feature", "be a finite 32-bit number", "Fill the gaps first.")
     return features, check_rows(features, name, "Features", ("id",), [rule])
-
-
-# -- ids, by one pass over all tables -------------------------------------------------------------
-
-
-def _check_ids(tables: Tables, names: Names) -> None:
-    """Each node is labelled once and has features once; most labelled nodes are in the edges."""
-    if tables.labels is None and tables.features is None and tables.kinds is None:
-        return
-    one, known = F.lit(1), F.col("label").isNotNull().cast("int")
-    rows = _marked(tables.ends, ends=one)
-    if tables.labels is not None:
-        rows = rows.unionByName(_marked(tables.labels, labels=one, known=known))
-    if tables.features is not None:
-        rows = rows.unionByName(_marked(tables.features, features=one))
-    if tables.kinds is not None:
-        rows = rows.unionByName(_marked(tables.kinds, kinds=one, kind=F.col("kind")))
-    # Without kinds there is no text to compare, which would need all rows sorted.
-    marks = [F.sum(mark).alias(mark) for mark in MARKS[:-1]]
-    one_kind = F.max("kind") if tables.kinds is not None else F.lit(None).cast("string")
-    nodes = rows.groupBy("id").agg(*marks, one_kind.alias("kind"))
-    ends, labels, known, features, kinds, kind = map(F.col, MARKS)
-    kind = F.coalesce(kind, F.lit(OTHER))
-    without = (ends + labels + kinds > 0) & (features == 0)
-    if tables.features is not None and tables.kinds is not None:  # a kind may have none
-        having = nodes.where(features > 0).select(kind.alias("kind")).distinct().collect()
-        without = without & kind.isin([row["kind"] for row in having])
-    found = nodes.agg(
-        F.count_if(labels > 1),
-        F.count_if(features > 1),
-        F.count_if(kinds > 1),
-        F.count_if((known > 0) & (ends == 0)),
-        F.count_if(known > 0),
-        F.count_if(without),
-        F.lit(None) if tables.kinds is None else F.collect_set(F.when(known > 0, kind)),
-    ).first()
-    assert found is not None
-    *twices, foreign, total, featureless, with_labels = found
-    for twice, mark, name, must in zip(
-        twices,
-        ("labels", "features", "kinds"),
-        (names.labels, names.features, names.kinds),
-        ("be labelled once", "have features once", "have one kind"),
-        strict=True,
-    ):
-        if twice:
-            node = nodes.where(F.col(mark) > 1).first()
-            assert node is not None
-            got = f"{node['id']!r} in {node[mark]} rows"
-            raise wrong(name, "Each node", must, got, "Remove all but one.")
-    if 2 * foreign > total:
-        got, hint = f"{foreign:,} of {total:,} that are not", "Check that the tables match."
-        raise wrong(names.labels, "Most ids", f"be in {names.edges}", got, hint)
-    if tables.kinds is not None and len(with_labels) > 1:
-        got, hint = listed(sorted(with_labels)), "Remove the labels of the other kinds."
-        raise wrong(names.labels, "Labels", "sit on one kind of nodes", got, hint)
-    if tables.features is not None and featureless:
-        node = nodes.where(without).first()
-        assert node is not None
-        got = f"none for {count(featureless, 'node')} such as {node['id']!r}"
-        raise wrong(names.features, "Every node", "have features", got, "Add the rows.")
-
-
-MARKS = ("ends", "labels", "known", "features", "kinds", "kind")
-
-
-def _marked(table: DataFrame, **marks: Column) -> DataFrame:
-    """id and, for every table, in how many of its rows the id stands."""
-    none = {"kind": F.lit(None).cast("string")}
-    found = {mark: marks.get(mark, none.get(mark, F.lit(0))) for mark in MARKS}
-    return table.select("id", *(column.alias(mark) for mark, column in found.items()))
-
-
-def _check_padding(tables: Tables, names: Names) -> None:
-    """Ids that differ from others only by spaces around them are a mistake, as on one machine."""
-    ids = tables.ids
-    padded = ids.where(F.col("id").rlike(PADDED))
-    trimmed = padded.select(_trimmed(F.col("id")).alias("id")).distinct()
-    twin = ids.join(trimmed, "id", "left_semi").first()
-    if twin is not None:
-        got, hint = f"{twin['id']!r} with and without", "Remove the spaces around the ids."
-        raise wrong(names.edges, "Node ids", "differ by more than surrounding spaces", got, hint)
-
-
-def _trimmed(column: Column) -> Column:
-    return F.regexp_replace(column, r"(?U)^\s+|\s+$", "")
 
 
 def column_at(table: DataFrame, position: int) -> Column:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cpgnn.io.files import wrong
 from cpgnn.spark.errors import spark_errors
-from cpgnn.spark.tables import kept
+from cpgnn.spark.keeping import kept
 
 
 @spark_errors()

@@ -315,11 +315,8 @@ def _check_bootstrap(bootstrap: str, num_bootstrap: int, sizes: np.ndarray, m: i
     if bootstrap == "authors":
         least = max(2, head)
         if sizes.min() < m:
-            raise wrong_value(
-                "class_sizes",
-                advise(f"be at least {m}, the edges per node, with {{}}", bootstrap="authors"),
-                int(sizes.min()),
-            )
+            must = advise(f"be at least {m}, the edges per node, with {{}}", bootstrap="authors")
+            raise wrong_value("class_sizes", must, int(sizes.min()))
     n_0 = check_count("num_bootstrap", num_bootstrap, least=least)
     if n_0 >= n:
         raise wrong_value("num_bootstrap", f"be below the number of nodes ({n})", n_0)
