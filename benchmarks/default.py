@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from cpgnn import CPGNNClassifier, explain
@@ -22,6 +23,8 @@ from cpgnn.experiments.runner import processor
 from cpgnn.graph import Graph
 from cpgnn.splits import Split, per_class_split
 
+DRAWS = 200
+"""Draws of labels for the calibration error of exact probabilities."""
 EXPLAINED = 5
 """Test nodes whose logits are taken apart and added up again."""
 
@@ -39,6 +42,13 @@ def case(name: str, setting: str, split: int) -> tuple[Graph, Split]:
     if data.splits:
         return graph, data.splits[split]
     return graph, per_class_split(graph.labels, train=0.48, test=0.2, seed=split)
+
+
+def exact_error(P: np.ndarray, seed: int = 0) -> float:
+    """The mean calibration error of probabilities [n, c] whose labels were drawn from them."""
+    rng, upto = np.random.default_rng(seed), P.cumsum(axis=1)
+    drawn = (rng.random((DRAWS, len(P), 1)) * upto[:, -1:] > upto).sum(axis=2)
+    return float(np.mean([reliability(P, y).error for y in drawn]))
 
 
 def measured(name: str, setting: str, split: int) -> dict[str, Any]:
@@ -61,6 +71,8 @@ def measured(name: str, setting: str, split: int) -> dict[str, Any]:
         "validation": float(right[N:].mean()),
         "test": float((P[test].argmax(axis=1) == y[test]).mean()),
         "calibration_error": reliability(P[test], y[test]).error,
+        "exact_calibration_error": exact_error(P[test]),
+        "temperature": fitted.temperature_,
         "model": fitted.name,
         "evidence": {name: round(share, 4) for name, share in fitted.evidence_.items()},
         "explanation_gap": float(gap),

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from cpgnn.doubt.suggest import SPARSE
 from cpgnn.report.plots import figure, save
 from measuring import RESULTS
 
@@ -65,21 +64,17 @@ def sets() -> None:
 
 
 def labels_to_ask() -> None:
-    """Means over draws."""
-    runs = lines_of("suggestions_paper")
+    """The default model: means over draws."""
+    runs = lines_of("suggestions_default_paper")
     names = list(dict.fromkeys(run["graph"] for run in runs))
     picture = figure(10, 5.5)
     for axes, name in zip(picture.subplots(2, 3).ravel(), names, strict=False):
         mine = [run for run in runs if run["graph"] == name]
-        ours = "change" if mine[0]["degree"] <= SPARSE else "random"
-        for rule in dict.fromkeys(run["rule"] for run in mine):
+        for rule, label, color in ("cover", "suggest", OURS), ("random", "random", "#222222"):
             curves = [run["accuracy"] for run in mine if run["rule"] == rule]
-            length = min(map(len, curves))
-            y = np.mean([curve[:length] for curve in curves], axis=0)
-            color = {ours: OURS, "random": "#222222"}.get(rule, "#bbbbbb")
-            label = {ours: "suggest", "random": "random"}.get(rule)
-            width = 1 if label is None else 2
-            axes.plot(20 * np.arange(length), y, color=color, lw=width, label=label)
+            if curves:
+                y = np.mean(curves, axis=0)
+                axes.plot(20 * np.arange(len(y)), y, color=color, lw=2, label=label)
         axes.set_title(f"{name}, n = {len({run['seed'] for run in mine})}", fontsize=10)
         axes.set_xlabel("labels asked for")
         axes.grid(alpha=0.3)

@@ -31,7 +31,7 @@ from cpgnn import (
     stratified_split,
 )
 from cpgnn.evaluation.conformal import conformal_quantile, evidence
-from cpgnn.evaluation.without_graph import without_edges
+from cpgnn.evaluation.part import without_edges
 from cpgnn.reference import gaussian_reference
 from measuring import RESULTS
 

@@ -1,8 +1,8 @@
-"""Spark end to end over |E|: time, bytes shuffled, memory; and the cost model fitted on them.
+"""Spark end to end over |E|: time, bytes shuffled, memory. The cost model is in `spark_costs.py`.
 
     python spark.py run 1000000      # generate, stats, fit and predict; a line for each
     python spark.py keep             # the lines so far → results/spark.json, .md, docs/pictures
-    python spark.py before 20000000 --source OLD/src    # earlier code and this, in turn
+    python spark.py before 20000000 --source OLD/src    # earlier code (1d4a6f0) and this, a turn
     python spark.py relations 1000000 4000000    # the default model on typed edges, a line for each
 
 Each command runs as a user would run it, in processes of its own, on local[2].
@@ -29,16 +29,13 @@ from cpgnn.spark.session import EDGE_ENDS, LEAST
 from measuring import RESULTS, keep
 
 WORK = Path("/tmp/cpgnn-spark-bench")
-MODEL_TYPED = WORK / "model-typed"
+MODEL_TYPED, MODEL_BEFORE = WORK / "model-typed", WORK / "model-before"
 LINES = RESULTS / "spark.jsonl"
 LINES_BEFORE, LINES_TYPED = RESULTS / "spark_before.jsonl", RESULTS / "spark_relations.jsonl"
 DOCS = Path(__file__).parent.parent / "docs" / "pictures"
 COLORS = {"stats": "#7a7a7a", "fit": "#48639c", "predict": "#c1666b"}
 CLASSES, FEATURES, DEGREE = 5, 16, 20
 TYPES = ("pays", "knows", "sees")
-COSTS = "The cost model of predict: see `costs` in spark.py"
-KEYS = ("edges", "layers", "nodes", "partitions")
-MEASURED = ("CPU, s", "shuffled, GB", "of it by a round, GB", "of it in a round, s")
 
 
 def generate(folder: Path, edges: int, seed: int = 0, *, typed: bool = False) -> None:
@@ -214,23 +211,37 @@ def run(edges: int, layers: list[int], commands: list[str]) -> None:
 
 def before(edges: int, source: str) -> None:
     """`predict` of the paper's model by earlier code, by this, and without Spark."""
+    if not MODEL_BEFORE.exists():  # by the earlier code: this one reads its models
+        tables = plain_tables(edges)
+        words = ["fit", *tables, f"--labels={WORK / str(edges) / 'labels.parquet'}", "--sample"]
+        words += ["--out", str(MODEL_BEFORE), "--prior", "mlp", "--layers", "1", "--epochs", "100"]
+        measured("fit, before", edges, 1, words, source)
+    for name, code in (("predict, before", source), ("predict, now", "")):
+        write_line(paper_prediction(name, edges, code), LINES_BEFORE)
+    rows = [json.loads(line) for line in LINES_BEFORE.read_text().splitlines()]
+    if not any(row["command"].endswith("one machine") and row["edges"] == edges for row in rows):
+        write_line(alone(edges, 1, MODEL_BEFORE), LINES_BEFORE)
+    rows = [json.loads(line) for line in LINES_BEFORE.read_text().splitlines()]
+    rows.sort(key=lambda row: (row["edges"], row["command"]))
+    keep("spark_before", rows, "predict of the paper's model by earlier code and by this")
+
+
+def paper_prediction(
+    name: str, edges: int, source: str = "", more: dict[str, str] | None = None
+) -> dict[str, object]:
+    """`predict` of the paper's model with K = 1 on a graph of this size."""
+    out = WORK / "out-before"
+    shutil.rmtree(out, ignore_errors=True)
+    words = ["predict", str(MODEL_BEFORE), *plain_tables(edges), "--out", str(out)]
+    return measured(name, edges, 1, words, source, more)
+
+
+def plain_tables(edges: int) -> list[str]:
+    """The arguments that name a generated graph with one type of edges."""
     folder = WORK / str(edges)
     if not folder.exists():
         generate(folder, edges)
-    table = {name: str(folder / f"{name}.parquet") for name in ("edges", "labels", "features")}
-    model, tables = WORK / "model-before", [table["edges"], "--features", table["features"]]
-    if not model.exists():  # by the earlier code: this one reads its models
-        words = ["fit", *tables, "--labels", table["labels"], "--out", str(model), "--sample"]
-        words += ["--prior", "mlp", "--layers", "1", "--epochs", "100"]
-        measured("fit, before", edges, 1, words, source)
-    for name, code in (("predict, before", source), ("predict, now", "")):
-        out = WORK / "out-before"
-        shutil.rmtree(out, ignore_errors=True)
-        row = measured(name, edges, 1, ["predict", str(model), *tables, "--out", str(out)], code)
-        write_line(row, LINES_BEFORE)
-    write_line(alone(edges, 1, model), LINES_BEFORE)
-    rows = [json.loads(line) for line in LINES_BEFORE.read_text().splitlines()]
-    keep("spark_before", rows, "predict of the paper's model by earlier code and by this")
+    return [str(folder / "edges.parquet"), f"--features={folder / 'features.parquet'}"]
 
 
 def relations(sizes: list[int]) -> None:
@@ -240,6 +251,8 @@ def relations(sizes: list[int]) -> None:
         write_line(measured("fit", sizes[0], 0, words), LINES_TYPED)
     for edges in sizes:
         write_line(typed_prediction(edges), LINES_TYPED)
+    rows = [json.loads(line) for line in LINES_TYPED.read_text().splitlines()]
+    keep("spark_relations", rows, "the default model on three types of edges, local[2]")
 
 
 def typed_prediction(edges: int, more: dict[str, str] | None = None) -> dict[str, object]:
@@ -268,7 +281,7 @@ def write_line(row: dict[str, object], lines: Path = LINES) -> None:
 
 
 def keep_all() -> None:
-    """The lines so far as results, the cost model beside them, and a picture."""
+    """The lines so far as results, and a picture."""
     rows = [json.loads(line) for line in LINES.read_text().splitlines()]
     rows.sort(key=lambda row: (row["edges"], row["layers"], row["command"]))
     for row in rows:
@@ -276,7 +289,6 @@ def keep_all() -> None:
             row["bytes shuffled / edge"] = row["shuffled, GB"] * 1e9 / row["edges"]
         row["CPU µs / edge"] = row["CPU, s"] * 1e6 / row["edges"]
     keep("spark", rows, "Spark on local[2], 5 classes, 16 features, 20 neighbours a node")
-    keep("spark_model", costs([row for row in rows if row["command"] == "predict"]), COSTS)
     picture = figure(10, 4)
     panels = {"CPU, s": "CPU seconds", "shuffled, GB": "GB shuffled"}
     for axes, (column, title) in zip(picture.subplots(1, 2), panels.items(), strict=True):
@@ -290,45 +302,6 @@ def keep_all() -> None:
     picture.axes[0].legend(frameon=False)
     DOCS.mkdir(exist_ok=True)
     save(picture, DOCS / "spark.png")
-
-
-def costs(rows: list[dict[str, float]]) -> list[dict[str, float | str]]:
-    """The cost model of `predict`, fitted on all runs but the largest, which it is checked on.
-
-    bytes = b·2E + K·s·sums,  CPU = start + e·2E + K·r·2E,  with sums = P·n·(1 - exp(-2E / (P·n))):
-    the different targets in P partitions of a random graph, each of which sends one partial sum.
-    """
-    *fitted, unseen = sorted(rows, key=lambda row: (row["edges"], row["layers"]))
-
-    def columns(part: list[dict[str, float]]) -> tuple[np.ndarray, ...]:
-        E, K, n, P = (np.array([row[k] for row in part], float) for k in KEYS)
-        cells = P * n
-        return 2 * E, K, K * cells * (1 - np.exp(-2 * E / cells))
-
-    ends, K, sums = columns(fitted)
-    value = {key: np.array([row[key] for row in fitted]) for key in unseen if key in MEASURED}
-    s = float((value["of it by a round, GB"] * 1e9 / (sums / K)).mean())
-    b = float(((value["shuffled, GB"] * 1e9 - s * sums) / ends).mean())
-    r = float((value["of it in a round, s"] / ends).mean())
-    e, start = np.polyfit(ends, value["CPU, s"] - K * r * ends, 1)
-    model = {"b, bytes": b, "s, bytes": s, "e, µs": e * 1e6, "r, µs": r * 1e6, "start, s": start}
-
-    def guessed(part: dict[str, float]) -> dict[str, float]:
-        ends, K, sums = (float(column[0]) for column in columns([part]))
-        seconds = start + (e + K * r) * ends
-        return {"shuffled, GB": (b * ends + s * sums) / 1e9, "CPU, s": seconds}
-
-    lines: list[dict[str, float | str]]
-    lines = [{"": f"{name} (fitted)", "value": value} for name, value in model.items()]
-    for key, guess in guessed(unseen).items():
-        what = f"{key}: {unseen['edges']:,} edges, K = {unseen['layers']}, not fitted"
-        error = guess / unseen[key] - 1
-        lines.append({"": what, "value": guess, "measured": unseen[key], "error": error})
-    for E in (10**9, 10**10):
-        paper = {"edges": E, "nodes": 2 * E // DEGREE, "layers": 1, "partitions": 2 * E // 10**7}
-        for key, guess in guessed(paper).items():
-            lines.append({"": f"{key}: {E:.0e} edges, K = 1, on paper", "value": guess})
-    return lines
 
 
 def main() -> None:

@@ -1,7 +1,11 @@
 """What `cpgnn spark predict` costs: bytes shuffled and CPU, told from the model and the graph.
 
-    python spark_costs.py 1000000 2000000 5000000    # a line for each; the last is not fitted on
-    python spark_costs.py                            # the lines so far → results/spark_costs*
+    python spark_costs.py typed 1000000     # the default model; a line
+    python spark_costs.py paper 1000000     # the paper's model, K = 1; a line
+    python spark_costs.py typed 8000000 unseen    # a line that is not fitted on
+    python spark_costs.py                   # the lines so far → results/spark_costs*
+
+Needs the models that `spark.py relations` and `spark.py before` fit.
 
 A prediction lays edge ends out (once for all neighbours, once for the relations that are heard),
 and makes products with them: K rounds of the paper's model; of the default model a product for each
@@ -9,9 +13,10 @@ hop of neighbourhood columns, for each step of smoothing, and for each round of 
 sums are shuffled, a product of w columns over m rows sends a partial sum for every different target
 in each of P partitions, P·n·(1 - exp(-m / (P·n))) of them. Where values are sent everywhere, none.
 
-    bytes = b·L + Σ_p sums_p · (h + s·w_p)          CPU = start + e·L + Σ_p m_p · (r + q·w_p)
+    bytes = b·L + Σ_p sums_p · (h + s·w_p)      CPU = start + Σ_p (j + q·m_p·w_p) + e·L
 
-L: rows laid out; b, h, s, e, r, q and start are fitted, none below 0, to the relative errors.
+L: rows laid out; b, h, s, start, j (a job's planning), q and e are fitted, none below 0, to the
+relative errors.
 """
 
 from __future__ import annotations
@@ -25,13 +30,13 @@ import numpy as np
 from scipy.optimize import nnls
 
 from cpgnn.blend.blend import Blend
-from cpgnn.classifier import CPGNNClassifier
 from cpgnn.priors.inputs import ROWS
 from cpgnn.priors.members import NetworkPrior, TogetherPrior
 from cpgnn.priors.rows import SMOOTHED, Plan
 from cpgnn.relations.relation import EDGES
+from cpgnn.run.load import load_run
 from measuring import RESULTS, keep
-from spark import MODEL_TYPED, typed_prediction, write_line
+from spark import MODEL_BEFORE, MODEL_TYPED, paper_prediction, typed_prediction, write_line
 
 LINES = RESULTS / "spark_costs.jsonl"
 SHUFFLED = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
@@ -47,7 +52,7 @@ how many rounds core numbers take depends on the graph."""
 
 def work(folder: Path) -> dict[str, Any]:
     """Rows laid out, and rows and columns of every product of a model's prediction, per edge."""
-    classifier = CPGNNClassifier.load(folder)
+    classifier = load_run(folder).classifier
     model = classifier.model_
     if not isinstance(model, Blend):
         c = len(classifier.classes_)
@@ -85,7 +90,7 @@ def costs(rows: list[dict[str, Any]]) -> list[dict[str, float | str]]:
     fitted = {}
     for key, names, terms in (
         (BYTES, ("b, bytes", "h, bytes", "s, bytes"), _bytes),
-        (SECONDS, ("start, s", "e, µs", "r, µs", "q, µs"), _seconds),
+        (SECONDS, ("start, s", "j, s", "e, µs", "q, µs"), _seconds),
     ):
         M = np.array([terms(row) for row in seen])
         value = np.array([row[key] for row in seen])
@@ -97,9 +102,9 @@ def costs(rows: list[dict[str, Any]]) -> list[dict[str, float | str]]:
             guess = float(np.dot(terms(row), fitted[key]))
             error = guess / row[key] - 1
             known = "not fitted" if row["unseen"] else "fitted"
-            what = f"{key}: {row['command']}, {row['edges']:,} edges, {known}"
+            what = f"{key}: {row['model']}, {row['edges']:,} edges, {known}"
             lines.append({"": what, "value": guess, "measured": row[key], "error": error})
-    (largest,) = (row for row in rows if row["unseen"])
+    largest = max((row for row in rows if row["model"] == "typed"), key=lambda row: row["edges"])
     for edges in (10**9, 10**10):
         paper = largest | {"edges": edges, "nodes": edges // 10, "partitions": 2 * edges // 10**7}
         paper["products"] = largest["products"] + [[ALL_ENDS, 1]] * (RANKS + CORES)
@@ -117,25 +122,34 @@ def _bytes(row: dict[str, Any]) -> list[float]:
 
 
 def _seconds(row: dict[str, Any]) -> list[float]:
-    ends = row["edges"] / 1e6  # µs
-    m = [m for m, _ in row["products"]]
+    ends, products = row["edges"] / 1e6, row["products"]  # µs
     return [
         1.0,
+        len(products),
         row["laid out"] * ends,
-        sum(m) * ends,
-        sum(m * w for m, w in row["products"]) * ends,
+        sum(m * w for m, w in products) * ends,
     ]
 
 
-def main(sizes: list[int]) -> None:
-    """Needs the default model that `spark.py relations` fits."""
-    for edges in sizes:
-        row = typed_prediction(edges, SHUFFLED) | work(MODEL_TYPED)
-        write_line(row | {"unseen": edges == sizes[-1]}, LINES)
+def measure(what: str, edges: int, unseen: str = "") -> None:
+    """A line of `predict`, where sums are shuffled."""
+    row = work(MODEL_TYPED if what == "typed" else MODEL_BEFORE)
+    row |= {"model": what, "unseen": bool(unseen)}
+    if what == "typed":
+        row |= typed_prediction(edges, SHUFFLED)
+    else:
+        row |= paper_prediction("predict", edges, more=SHUFFLED)
+    write_line(row, LINES)
+
+
+def main(words: list[str]) -> None:
+    if words:
+        measure(words[0], int(words[1]), *words[2:])
     rows = [json.loads(line) for line in LINES.read_text().splitlines()]
-    keep("spark_costs", rows, "predict of the default model where all sums are shuffled")
-    keep("spark_costs_model", costs(rows), "The cost model of predict: see spark_costs.py")
+    keep("spark_costs", rows, "predict where all sums are shuffled")
+    if any(row["unseen"] for row in rows):
+        keep("spark_costs_model", costs(rows), "The cost model of predict: see spark_costs.py")
 
 
 if __name__ == "__main__":
-    main([int(word) for word in sys.argv[1:]])
+    main(sys.argv[1:])
