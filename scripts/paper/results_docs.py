@@ -75,6 +75,7 @@ EXPERIMENTS: dict[str, Callable[[], str]] = {
 SPARK: dict[str, Callable[[], str]] = {
     "runs": spark_docs.runs,
     "sent": spark_docs.sent,
+    "relations": spark_docs.relations,
     "model": spark_docs.model,
     "on-paper": spark_docs.on_paper,
 }

@@ -16,7 +16,7 @@ def _rows(name: str) -> list[dict[str, Any]]:
 
 
 def _model() -> dict[str, dict[str, Any]]:
-    return {row[""]: row for row in _rows("spark_model")}
+    return {row[""]: row for row in _rows("spark_costs_model")}
 
 
 def _number(value: float | None, digits: int = 0) -> str:
@@ -55,25 +55,35 @@ def runs() -> str:
 
 
 def sent() -> str:
-    """`predict` by earlier code, by code that sends values, and without Spark."""
+    """`predict` of the paper's model by earlier code, by this code, and without Spark."""
+    return _compared("spark_before")
+
+
+def relations() -> str:
+    """The default model on three types of edges, from end to end."""
+    return _compared("spark_relations")
+
+
+def _compared(name: str) -> str:
     lines = [
-        "| command | CPU s | JVM tasks, CPU s | GB shuffled | bytes / edge | peak GB |",
-        "|---|---|---|---|---|---|",
+        "| command | edges | CPU s | JVM tasks, CPU s | GB shuffled | bytes / edge | peak GB |",
+        "|---|---|---|---|---|---|---|",
     ]
-    rows = ((row["command"], *_costs(row)) for row in _rows("spark_before"))
-    return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in rows)]) + "\n"
+    for row in _rows(name):
+        cells = (row["command"], f"{row['edges'] / 1e6:g} M", *_costs(row))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def model() -> str:
-    """The fitted numbers, and the run that they were not fitted on."""
+    """The fitted numbers, and how far they are from every run."""
     rows = _model()
     value = {name: rows[f"{name} (fitted)"]["value"] for name in _fitted(rows)}
-    text = (
-        f"b = {value['b, bytes']:.0f} bytes, s = {value['s, bytes']:.0f} bytes; CPU seconds = "
-        f"{value['start, s']:.0f} + 2E · ({value['e, µs']:.2f} + {value['r, µs']:.2f} · K) µs.\n\n"
-        "Checked on the largest run, which it had not seen:\n\n"
-        "| | predicted | measured | error |\n|---|---|---|---|\n"
+    text = ", ".join(
+        f"{name.partition(',')[0]} = {number:.3g}{name.partition(',')[2]}"
+        for name, number in value.items()
     )
+    text += ".\n\n| | predicted | measured | error |\n|---|---|---|---|\n"
     for name, row in rows.items():
         if "measured" in row:
             text += (
@@ -94,8 +104,8 @@ def on_paper() -> str:
         "|---|---|---|---|---|",
     ]
     for edges in (10**9, 10**10):
-        shuffled = rows[f"shuffled, GB: {edges:.0e} edges, K = 1, on paper"]["value"]
-        hours = rows[f"CPU, s: {edges:.0e} edges, K = 1, on paper"]["value"] / 3600
+        shuffled = rows[f"shuffled, GB: {edges:.0e} edges, on paper"]["value"]
+        hours = rows[f"CPU, s: {edges:.0e} edges, on paper"]["value"] / 3600
         executors = max(1, -(-hours // (CORES * BUSY)))
         lines.append(
             f"| 10{'⁹' if edges == 10**9 else '¹⁰'} | {shuffled:,.0f} GB | {hours:.1f} "
