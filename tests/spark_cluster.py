@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -46,44 +46,48 @@ def executors() -> list[psutil.Process]:
     return found
 
 
-def kill_one_while_tasks_run(spark, killed: list[dict[str, int]]) -> threading.Thread:
-    """Waits until tasks are running, then ends one executor the hard way."""
-
-    def wait_and_kill() -> None:
-        tracker, deadline = spark.sparkContext.statusTracker(), time.monotonic() + 60
-        while time.monotonic() < deadline:
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            running = sum(stage.numActiveTasks for stage in stages if stage is not None)
+def kill_one_while_tasks_run(spark, ended: threading.Event) -> dict[str, int] | None:
+    """Waits until tasks are running, then ends one executor the hard way; None: the job ended
+    before."""
+    tracker = spark.sparkContext.statusTracker()
+    while not ended.is_set():
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        running = sum(stage.numActiveTasks for stage in stages if stage is not None)
+        with suppress(psutil.Error, IndexError):  # one that just starts or ends is not to be had
             if running:
-                pid = executors()[0].pid
-                os.kill(pid, signal.SIGKILL)
-                killed.append({"pid": pid, "running": running})
-                return
-            time.sleep(0.005)
-
-    thread = threading.Thread(target=wait_and_kill)
-    thread.start()
-    return thread
+                executor = executors()[0]
+                executor.kill()
+                return {"pid": executor.pid, "running": running}
+        time.sleep(0.005)
+    return None
 
 
-@contextmanager
-def killing(spark, killed: list[dict[str, int]], at: int) -> Iterator[None]:
-    """Ends an executor inside, in the `at`th product with A."""
-    threads, calls, gathered = [], [], Adjacency.gathered
+def with_a_kill(
+    spark, job: Callable[[int], pd.DataFrame], at: int
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """What a job finds, and which executor was killed after its `at`th product with A began. A job
+    that is over before is run again: it is told how often it was."""
+    gathered = Adjacency.gathered
+    for again in range(10):
+        ended, calls, kills = threading.Event(), [], []
+        with ThreadPoolExecutor(1) as pool:
 
-    def gathered_and_kill(self, values, wanted):
-        calls.append(1)
-        if len(calls) == at:
-            threads.append(kill_one_while_tasks_run(spark, killed))
-        return gathered(self, values, wanted)
+            def counted(self, values, wanted, calls=calls, kills=kills, pool=pool, ended=ended):
+                calls.append(None)
+                if len(calls) == at:
+                    kills.append(pool.submit(kill_one_while_tasks_run, spark, ended))
+                return gathered(self, values, wanted)
 
-    Adjacency.gathered = gathered_and_kill
-    try:
-        yield
-    finally:
-        Adjacency.gathered = gathered
-        for thread in threads:
-            thread.join()
+            Adjacency.gathered = counted
+            try:
+                found = job(again)
+            finally:
+                Adjacency.gathered = gathered
+                ended.set()
+        killed = kills[0].result()
+        if killed is not None:
+            return found, killed
+    raise AssertionError("Ten jobs ended before an executor of theirs could be killed")
 
 
 def send(spark, sent: bool) -> None:
@@ -119,15 +123,24 @@ def main(folder: Path) -> None:
         for place, (name, options) in enumerate(WORLDS.items()):
             send(spark, place % 2 == 1)
             world = random_world(9 + place, **options)
-            blend, out = loud(world.graph()), str(folder / f"out-{place}.parquet")
-            with killing(spark, killed, at=2 + place % 2):  # some products are kept already
+            blend = loud(world.graph())
+
+            def written(again, blend=blend, world=world, place=place):
+                out = str(folder / f"out-{place}-{again}.parquet")
                 write_parquet(predict(Packed.of(blend), world.given(spark)), out)
-            rows = spark.read.parquet(out).toPandas()
+                return spark.read.parquet(out).toPandas()
+
+            # some products are kept already
+            rows, killing = with_a_kill(spark, written, at=2 + place % 2)
+            killed.append(killing)
             gaps[name] = gap(rows, predictions(blend, world.graph()))
         for K, model in ((1, first), (2, one)):
             send(spark, K == 2)
-            with killing(spark, killed, at=K):
-                found_K = predict(Packed.of(model), given).toPandas()
+            packed = Packed.of(model)
+            found_K, killing = with_a_kill(
+                spark, lambda again, packed=packed: predict(packed, given).toPandas(), at=K
+            )
+            killed.append(killing)
             gaps[f"K = {K}"] = gap(found_K, predictions(model))
         last = executors()
     after = [process.pid for process in last]
