@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from cpgnn import CPGNNClassifier, Graph
 from cpgnn.doubt.folds import out_of_fold
 from cpgnn.doubt.labels import COLUMNS, but_missed, review_labels
+from cpgnn.engine.text import of_a_cell
 from cpgnn.errors import InputError
 from toys import planted
 
@@ -48,6 +51,16 @@ def test_neighbours_that_contradict_are_of_the_label_itself(spoilt):
     same = near[graph.labels[near] == graph.labels[v]]
     assert row["against"] == len(same)
     assert set(row["who"].split("|")) <= set(graph.node_ids[same].astype(str))
+
+
+def test_ids_that_hold_the_separator_are_told_apart(spoilt):
+    model, _ = spoilt
+    graph = model.graph_
+    named = replace(graph, node_ids=pd.Index([f"n|{i}" for i in range(graph.num_nodes)]))
+    table = review_labels(CPGNNClassifier("mlp", 1, **FAST).fit(named))
+    row = table[table["against"] > 0].iloc[0]
+    assert set(of_a_cell(row["who"])) <= set(named.node_ids)
+    assert 1 <= len(of_a_cell(row["who"])) <= row["against"]
 
 
 def test_a_node_without_a_class_contradicts_nobody(spoilt):

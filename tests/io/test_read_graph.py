@@ -226,6 +226,50 @@ def test_graphml_says_what_a_table_of_its_edges_says(put):
         read_graph(put("h.graphml", TYPED.replace('<data key="t">uses</data>', "")))
 
 
+KINDS = """<graphml>
+  <key id="k" for="node" attr.name="kind" attr.type="string"/>
+  <key id="l" for="node" attr.name="label" attr.type="string"/>
+  <key id="a" for="node" attr.name="age" attr.type="double"/>
+  <key id="m" for="node" attr.name="memory" attr.type="double"/>
+  <graph edgedefault="undirected">
+    <node id="d"><data key="k">device</data><data key="m">8</data></node>
+    <node id="a"><data key="k">account</data><data key="l">x</data><data key="a">1</data></node>
+    <node id="b"><data key="k">account</data><data key="l">y</data><data key="a">2</data></node>
+    <node id="c"><data key="k">card</data></node>
+    <node id="e"/>
+    <edge source="a" target="d"/>
+    <edge source="b" target="c"/>
+    <edge source="e" target="a"/>
+  </graph>
+</graphml>"""
+
+
+def test_graphml_says_what_a_table_of_its_nodes_says(put):
+    """Kinds, and columns that only one of them has."""
+    path, edges = put("g.graphml", KINDS), put("e.csv", "source,target\na,d\nb,c\ne,a\n")
+    labels = put("l.csv", "id,label\na,x\nb,y\n")
+    features = put("f.csv", "id,kind,age,memory\nd,device,,8\na,account,1,\nb,account,2,\n")
+    one, two = (read_graph(*files).graph for files in ((path,), (edges, labels, features)))
+    assert one.node_ids.tolist() == list("dabce")
+    kinds = [one.kinds.names[k] for k in one.kinds.codes]
+    assert kinds == ["device", "account", "account", "card", "other"]
+    described = dict(zip(one.kinds.names, one.kinds.described, strict=True))
+    assert described == {"account": True, "device": True, "card": False, "other": False}
+    at = [two.node_ids.get_loc(name) for name in "dab"]
+    np.testing.assert_array_equal(one.features[:3], two.features[at])
+    gaps = [graph.mixed.gaps.toarray() for graph in (one, two)]
+    np.testing.assert_array_equal(gaps[0][:3], gaps[1][at])
+    assert one.predicted.tolist() == [False, True, True, False, False]
+
+    assert read_graph(path, kind_column="").graph.kinds is None
+    both = KINDS.replace('key="k">card</data>', 'key="k">card</data><data key="l">x</data>')
+    assert read_graph(put("b.graphml", both)).graph.kinds is None
+    with pytest.raises(InputError, match="Labels must sit on one kind of nodes"):
+        read_graph(put("b.graphml", both), kind_column="kind")
+    with pytest.raises(InputError, match="must name a column of the labels or features"):
+        read_graph(path, kind_column="colour")
+
+
 def test_features_in_another_file_are_read_instead_of_those_of_a_graph_file(put, tmp_path):
     """Also where the columns are those of an earlier fit, which the graph file does not have."""
     path, features = put("g.graphml", TYPED), put("f.csv", "id,size\na,1\nb,2\nc,3\n")

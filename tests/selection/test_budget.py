@@ -27,18 +27,20 @@ class Told:
         self.names.append(name)
 
 
-@pytest.mark.parametrize(("budget", "folds"), [("fast", 2), ("normal", 5)])
+@pytest.mark.parametrize(("budget", "folds"), [("fast", [2]), ("normal", [5, 5])])
 def test_folds_and_priors_of_a_budget(budget, folds, monkeypatch):
-    seen, of = [], blending.Worlds.of
+    seen, seeds, of = [], set(), blending.Worlds.of
 
     def watched(*args, **options):
         seen.append(options["num_folds"])
+        seeds.add(options["seed"])
         return of(*args, **options)
 
     monkeypatch.setattr(blending.Worlds, "of", watched)
     told = Told()
     fitted = CPGNNClassifier(budget=budget).fit(planted(n=90), begin=told)
-    assert seen == [folds]
+    assert seen == folds
+    assert len(seeds) == len(folds)
     assert ("together" in set(fitted.trials_["candidate"])) == (budget != "fast")
     assert len(told.names) == told.expected
 

@@ -12,7 +12,7 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.graph import Graph
 from cpgnn.relations.edge_weights import RAW
-from cpgnn.selection.blending import clearly_better
+from cpgnn.selection.ways import clearly_better
 from cpgnn.splits import stratified_split
 from cpgnn.synthetic.generate import mixhop_compatibility, uniform_compatibility
 from cpgnn.synthetic.typed import Drawn, generate_typed_graph, moved

@@ -90,8 +90,11 @@ class Blend:
 
     @property
     def weights(self) -> dict[str, float]:
-        """How much each prior counts."""
-        return {p.name: float(w) for p, w in zip(self.priors, self.stage.w, strict=True)}
+        """How much the priors of each name count."""
+        found: dict[str, float] = {}
+        for prior, w in zip(self.priors, self.stage.w, strict=True):
+            found[prior.name] = found.get(prior.name, 0.0) + float(w)
+        return found
 
     def __str__(self) -> str:
         w = self.weights
@@ -137,17 +140,22 @@ class Said:
         return self.inputs.propagator(one.relation, one.gamma)
 
     def own_parts(self, where: np.ndarray) -> dict[str, np.ndarray]:
-        """[s, c] of each prior, without what neighbours say in it, and the base; float64."""
+        """[s, c] of the priors of each name, without what neighbours say in them, and the base;
+        float64."""
         stage = self.blend.stage
         parts = {"base": np.tile(stage.b, (len(where), 1))}
-        for prior, w, log_B in zip(self.blend.priors, stage.w, self.log_beliefs, strict=True):
-            if not w:
-                continue
-            part = w * log_B[where].astype(np.float64)
-            for one in prior.heard(self.inputs):
-                part -= w * _said_to(self.propagator(one)[where], one)
-            parts[prior.name] = part
+        for m, prior in enumerate(self.blend.priors):
+            if stage.w[m]:
+                part = stage.w[m] * self.own_part(m, where)
+                parts[prior.name] = parts.get(prior.name, 0.0) + part
         return parts
+
+    def own_part(self, m: int, where: np.ndarray) -> np.ndarray:
+        """[s, c]: the m-th prior by itself, without what neighbours say in it; float64."""
+        part = self.log_beliefs[m][where].astype(np.float64)
+        for one in self.blend.priors[m].heard(self.inputs):
+            part -= _said_to(self.propagator(one)[where], one)
+        return part
 
     def terms(self, where: np.ndarray, relation: str) -> tuple[sp.csr_array, np.ndarray]:
         """Rows `where` of the relation's matrix, and what each entry of it says, [entries, c]."""

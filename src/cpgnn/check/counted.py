@@ -80,8 +80,9 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
         f"{count(many, 'node has', 'nodes have')} at least {least:,.0f} neighbours (the median is "
         f"{median:g}, the largest {largest:,}) and {hold} {percent(held, 0)} of all edge ends.",
         advise(
-            "Check that they are real nodes, not placeholders such as 'unknown'. If training "
-            "overflows or is unstable, try {}.",
+            "Check that they are real nodes, not placeholders such as 'unknown'. The default model "
+            "can do with hubs. With {}, whose beliefs hubs may make overflow, try {}.",
+            prior=("mlp", "cheby"),
             normalization="sym",
         ),
         many,

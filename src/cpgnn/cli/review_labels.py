@@ -9,7 +9,7 @@ import typer
 
 from cpgnn.cli import options as opt
 from cpgnn.engine.formatting import percent
-from cpgnn.engine.text import count, some
+from cpgnn.engine.text import count, of_a_cell
 
 
 def review_labels(
@@ -52,7 +52,6 @@ def review_labels(
         line = f"{rank:>3}. {row.id}: labelled {row.label}, more likely {row.suggested} "
         line += f"({percent(row.p_suggested, 0)})"
         if row.against:
-            who = some(str(row.who).split("|")) if row.against <= NAMED else f"{row.who} first"
-            who = who.replace("|", ", ")
+            who = ", ".join(of_a_cell(str(row.who))) + (" first" if row.against > NAMED else "")
             line += f"; contradicted by {count(row.against, 'neighbour')} ({who})"
         to.print(Text(line))

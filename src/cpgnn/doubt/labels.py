@@ -21,7 +21,7 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.doubt.folds import out_of_fold
 from cpgnn.engine.arrays import class_sizes
 from cpgnn.engine.formatting import quoted
-from cpgnn.engine.text import some
+from cpgnn.engine.text import in_a_cell, some
 from cpgnn.evaluation.conformal import mean_around, strangeness, suits
 from cpgnn.graph import Graph
 from cpgnn.relations.derived import joining
@@ -48,7 +48,8 @@ def review_labels(
 
     `beliefs`: nodes [m] and probabilities [m, c] out of fold; None: `out_of_fold`. Columns: rank,
     id, label, suggested, p_label and p_suggested (the share of belief each has), doubt (the log of
-    their ratio), against (how many neighbours contradict the label) and who (the first of them).
+    their ratio), against (how many neighbours contradict the label) and who (the first of them,
+    separated by "|"; an id that contains "|" or begins with a quotation mark stands there as JSON).
     """
     graph = fitted.graph_
     nodes, P_nodes = beliefs or out_of_fold(fitted, seed=seed)
@@ -72,7 +73,7 @@ def review_labels(
     table = []
     for rank, k in enumerate(order, start=1):
         against = _against(A, S, nodes[k], int(y[k]), int(other[k]))
-        who = "|".join(ids[against[:NAMED]])
+        who = "|".join(map(in_a_cell, ids[against[:NAMED]]))
         label, suggested = names[y[k]], names[other[k]]
         told = (float(own[k]), float(best[k]), float(doubt[k]), len(against), who)
         table.append((rank, ids[nodes[k]], label, suggested, *told))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import json
+import re
 from collections.abc import Hashable, Sequence
 
 
@@ -48,3 +50,24 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
 def first_line(error: BaseException) -> str:
     """What an error of another library says, short enough for one of ours."""
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".")
+
+
+def in_a_cell(name: str) -> str:
+    """A name as it stands between "|" in a cell of a table: as it is, as JSON where it could be
+    read otherwise.
+
+    >>> "|".join(map(in_a_cell, ["card", "cash|cheque"]))
+    'card|"cash|cheque"'
+    """
+    unclear = "|" in name or name.startswith('"')
+    return json.dumps(name, ensure_ascii=False) if unclear else name
+
+
+def of_a_cell(cell: str) -> list[str]:
+    """The names in a cell.
+
+    >>> of_a_cell('card|"cash|cheque"')
+    ['card', 'cash|cheque']
+    """
+    words = re.findall(r'"(?:[^"\\]|\\.)*"|[^|]+', cell)
+    return [json.loads(word) if word.startswith('"') else word for word in words]

@@ -21,7 +21,6 @@ A blend has heard the neighbours through H by itself: its λ is 0, and all nodes
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
@@ -33,7 +32,7 @@ from scipy.stats import betabinom, ks_2samp
 
 from cpgnn.engine.formatting import between, percent
 from cpgnn.engine.records import Bound, Count, Number, Share
-from cpgnn.engine.text import count, shorten, some
+from cpgnn.engine.text import count, in_a_cell, shorten, some
 from cpgnn.errors import check_choice, check_share, either, must_be
 from cpgnn.evaluation.metrics import Scored, share
 from cpgnn.graph import Graph
@@ -217,9 +216,9 @@ class PredictionSets:
         return f"Could also be {either(others)} ({promise})."
 
     def texts(self) -> np.ndarray:
-        """[n] the classes of each set, separated by "|"; see `in_a_set`."""
+        """[n] the classes of each set, separated by "|"; see `in_a_cell`."""
         patterns, which = np.unique(self.contains, axis=0, return_inverse=True)
-        names = np.array([in_a_set(name) for name in self.class_names], dtype=object)
+        names = np.array([in_a_cell(name) for name in self.class_names], dtype=object)
         made = np.array(["|".join(names[row]) for row in patterns] or [""], dtype=object)
         return made[which.ravel()] if len(self.contains) else made[:0]
 
@@ -230,16 +229,6 @@ class PredictionSets:
 
     def __len__(self) -> int:
         return len(self.contains)
-
-
-def in_a_set(name: str) -> str:
-    """A class as it stands between "|": as it is called, as JSON where it could be read otherwise.
-
-    >>> "|".join(map(in_a_set, ["card", "cash|cheque"]))
-    'card|"cash|cheque"'
-    """
-    unclear = "|" in name or name.startswith('"')
-    return json.dumps(name, ensure_ascii=False) if unclear else name
 
 
 @dataclass(frozen=True, eq=False)

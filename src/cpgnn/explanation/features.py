@@ -115,17 +115,19 @@ def features_of(
         kept = set(sorted(size, key=lambda key: -np.ptp(size[key]))[: SPARE * top])
         rest = {name: np.zeros(c) for name in of}
         sums = {name: np.zeros(c) for name in of}
-        found = []
+        told: dict[tuple[str, str, str], list[Feature]] = {}  # priors of one name read the same
         for name, piece, j in _entries(of):
             key, term = (piece.source, piece.names[j]), piece.terms[j]
             sums[name] += term
             if key in kept or key[0] == START:
                 value, usual = typical(int(where[i]), *key)
                 error = 0.0 if piece.errors is None else float(piece.errors[j])
-                found.append(Feature(name, *key, value, usual, term, error))
+                made = Feature(name, *key, value, usual, term, error)
+                told.setdefault((name, *key), []).append(made)
             else:
                 rest[name] += term
         nothing = np.full(c, np.nan)
+        found = [_sum(same, name) for (name, *_), same in told.items()]
         found += [
             Feature(name, REST, "", np.nan, nothing, r) for name, r in rest.items() if r.any()
         ]
@@ -142,11 +144,11 @@ def _entries(of: dict[str, list[Piece]]) -> Iterator[tuple[str, Piece, int]]:
                 yield name, piece, j
 
 
-def _sum(rows: list[Feature]) -> Feature:
+def _sum(rows: list[Feature], part: str = "") -> Feature:
     first = rows[0]
     total = np.sum([row.contribution for row in rows], axis=0)
     error = float(np.sqrt(sum(row.error**2 for row in rows)))
-    return Feature("", first.source, first.column, first.value, first.typical, total, error)
+    return Feature(part, first.source, first.column, first.value, first.typical, total, error)
 
 
 class Typical:

@@ -70,17 +70,15 @@ def blend_pieces(
     stage, reader = said.blend.stage, _Reader(said.inputs, fitted_ids)
     predicted = said.inputs.graph.predicted
     for block in np.array_split(where, max(1, len(where) * said.inputs.graph.num_nodes // BLOCK)):
-        own = said.own_parts(block)
-        found: list[dict[str, list[Piece]]] = [{} for _ in block]
-        for i in range(len(block)):
-            found[i]["base"] = [whole(START, own["base"][i])]
-        for prior, w in zip(said.blend.priors, stage.w, strict=True):
+        found: list[dict[str, list[Piece]]] = [{"base": [whole(START, stage.b)]} for _ in block]
+        for m, (prior, w) in enumerate(zip(said.blend.priors, stage.w, strict=True)):
             if w:
-                made = reader.pieces(prior, block, own[prior.name] / w)
-                for i, pieces in enumerate(made):
+                own = said.own_part(m, block)
+                for i, pieces in enumerate(reader.pieces(prior, block, own)):
                     if not predicted[block[i]]:  # a kind of nodes of which nothing is believed
-                        pieces = [whole(START, own[prior.name][i] / w)]
-                    found[i][prior.name] = [piece.times(float(w)) for piece in pieces]
+                        pieces = [whole(START, own[i])]
+                    of = found[i].setdefault(prior.name, [])
+                    of += [piece.times(float(w)) for piece in pieces]
         yield from found
 
 

@@ -1,9 +1,10 @@
 """GraphML as two tables, of nodes and of edges, read like any other table from there on.
 
 A node attribute named `class` or else `label` (any case) gives the labels, `split` the split, an
-edge attribute `weight` the weights and `type`, say, the types, unless others are named. Node
-attributes whose type is int, long, float or double are the features. Declared defaults apply. What
-`cpgnn export` wrote about classes is left out: a prediction is neither a label nor a feature.
+edge attribute `weight` the weights and `type`, say, the types, unless others are named, and a text
+attribute of nodes named `kind`, say, their kinds. Node attributes whose type is int, long, float or
+double are the features. Declared defaults apply. What `cpgnn export` wrote about classes is left
+out: a prediction is neither a label nor a feature.
 
 `xml.parsers.expat` because it tells the line, and because a document type can be refused before
 anything in it is expanded.
@@ -31,7 +32,8 @@ from cpgnn.io.files import about, opened, parts_of, wrong
 from cpgnn.io.ids import check_ids
 from cpgnn.io.labels import encode_labels, encode_split
 from cpgnn.io.tables import TableFile, known_cells
-from cpgnn.io.word_columns import take_types
+from cpgnn.io.word_columns import take_kinds, take_types
+from cpgnn.relations.kinds import OTHER, Kinds, as_kinds
 
 _NUMERIC = frozenset(("int", "integer", "long", "float", "double"))
 CELL = 16
@@ -64,16 +66,19 @@ def read_graphml(
     label = reader.find("node", "class") or reader.find("node", "label")
     split = reader.find("node", "split")
     codes, classes = encode_labels(label.cells(len(ids)), unlabelled) if label else (None, ())
+    kind, kinds = reader.kinds(nodes, columns, None if codes is None else codes >= 0)
     attributes = [
         key
-        for (owner, _), key in reader.keys.items()
-        if owner == "node" and key.kind in _NUMERIC and key.name.lower() not in _NOT_FEATURES
+        for key in reader.keys_of("node")
+        if key.kind in _NUMERIC and key.name.lower() not in _NOT_FEATURES and key is not kind
     ]
     table = None
     if attributes:
         names = ("id", *(key.name for key in attributes))
         cells = [ids, *(_numbers(key.cells(len(ids))) for key in attributes)]
         table = TableFile(path, pa.table(cells, names=names), names, lines=reader.node_lines)
+        if kinds is not None:
+            kinds, table = _of_kinds(kinds, attributes, table)
     source, target = (_positions(edges, end, ids) for end in ends.columns)
     return EdgeList(
         path,
@@ -88,7 +93,25 @@ def read_graphml(
         split=encode_split(nodes, split.cells(len(ids))) if split else None,
         relation=relation,
         directed=one_way(columns, relation),
+        kinds=kinds,
     ), table
+
+
+def _of_kinds(
+    kinds: Kinds, attributes: list[_Key], table: TableFile
+) -> tuple[Kinds, TableFile | None]:
+    """The same without rows for the nodes of kinds whose nodes have none of the attributes."""
+    has = np.zeros(len(kinds.codes), dtype=bool)
+    for key in attributes:
+        has[list(key.given)] = True
+        has |= key.default is not None
+    described = np.bincount(kinds.codes, has, minlength=len(kinds.names)) > 0
+    kinds = replace(kinds, described=tuple(described.tolist()))
+    rows = np.flatnonzero(kinds.has_features)
+    if not len(rows):
+        return kinds, None
+    lines = [table.lines[row] for row in rows.tolist()] if table.lines else None
+    return kinds, replace(table, table=table.table.take(rows), lines=lines)
 
 
 def _positions(edges: TableFile, end: pa.ChunkedArray, ids: pa.Array) -> np.ndarray:
@@ -177,21 +200,24 @@ class _Reader:
                 raise too_large("What its keys give every node and edge", needed, limit, hint)
 
     def find(self, owner: str, name: str) -> _Key | None:
-        keys = ((kind, key) for (kind, _), key in self.keys.items())
-        return next((key for kind, key in keys if kind == owner and key.name.lower() == name), None)
+        return next((key for key in self.keys_of(owner) if key.name.lower() == name), None)
+
+    def keys_of(self, owner: str) -> list[_Key]:
+        """The attributes of nodes or of edges."""
+        return [key for (of, _), key in self.keys.items() if of == owner]
 
     def weight(self, columns: Columns) -> _Key | None:
         """The edge attribute with the weights: the one that is named, or else `weight`."""
         found = self.find("edge", (columns.weight or "weight").lower())
         if found is None and columns.weight and "weight" not in columns.optional:
-            names = [key.name for (owner, _), key in self.keys.items() if owner == "edge"]
+            names = [key.name for key in self.keys_of("edge")]
             got = listed(names) if names else "none"
             raise wrong(self.path, "Edges", f"have an attribute {columns.weight!r}", got)
         return found
 
     def types(self, edges: TableFile, columns: Columns) -> tuple[pd.Categorical | None, list[str]]:
         """The types of the edges, and what to say about them; found as in a table."""
-        keys = [key for (owner, _), key in self.keys.items() if owner == "edge"]
+        keys = self.keys_of("edge")
         place = columns.find_relation(self.path, (*ENDS, *(key.name for key in keys)))
         if place is None:
             return None, []
@@ -199,6 +225,27 @@ class _Reader:
         table = edges.table.append_column(key.name, key.cells(edges.table.num_rows))
         whole = replace(edges, table=table, header=(*ENDS, key.name))
         return take_types(whole, columns)[1:]
+
+    def kinds(
+        self, nodes: TableFile, columns: Columns, labelled: np.ndarray | None
+    ) -> tuple[_Key | None, Kinds | None]:
+        """The attribute that says what a node is, and what it says; found as in a table.
+
+        An attribute that is merely called so counts if it is text and the labelled nodes, where
+        the file has labels, are of one kind."""
+        keys = self.keys_of("node")
+        if columns.kind_column is None:
+            keys = [key for key in keys if key.kind not in _NUMERIC]
+        place = columns.find_kind(self.path, ("id", *(key.name for key in keys)))
+        if place is None:
+            return None, None
+        key, n = keys[place - 1], nodes.table.num_rows
+        table = nodes.table.append_column(key.name, key.cells(n))
+        whole = replace(nodes, table=table, header=("id", key.name))
+        _, names = take_kinds(whole, columns, labelled, sure=labelled is None)
+        if names is None:
+            return None, None
+        return key, as_kinds(np.where(pd.isna(names), OTHER, names), n, ())
 
     def drop_predictions(self) -> bool:
         """Forgets `class`, `probability`, `p_<class>` and what goes with them, if `p_<class>` is

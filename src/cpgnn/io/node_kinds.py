@@ -22,10 +22,8 @@ from cpgnn.io.feature_matrix import FeatureRows
 from cpgnn.io.files import about
 from cpgnn.io.labels import LabelRows
 from cpgnn.io.parts import Parts
-from cpgnn.relations.kinds import Kinds
+from cpgnn.relations.kinds import OTHER, Kinds
 
-OTHER = "other"
-"""The kind of nodes that no file names."""
 LEAST_NODES = 10
 """Ends with fewer nodes are no kind of their own unless a file says so."""
 
@@ -40,7 +38,8 @@ def find_kinds(
     given, features, labels, n = parts.edges, parts.features, parts.labels, len(parts.ids)
     rows = ((features, parts.at_features), (labels, parts.at_labels))
     telling = [(part, at) for part, at in rows if part and part.kinds is not None]
-    if columns.kind_column and not telling:
+    of_graphml = given.kinds is not None and given.nodes is not None
+    if columns.kind_column and not (telling or of_graphml):
         must, got = "name a column of the labels or features", repr(columns.kind_column)
         raise wrong_value("kind_column", must, got)
     if columns.kind_column == "":

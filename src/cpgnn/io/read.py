@@ -239,7 +239,8 @@ def _read_edges(
     used = built.columns.used((table.header or ())[1:])
     attributes = count(len(used), "numeric node attribute")
     notice = f"{path}: {attributes} used as features ({listed(used)})."
-    return edges, replace(built, notices=(notice, *built.notices))
+    ids = None if edges.kinds is None else table.table.column(0).combine_chunks()
+    return edges, replace(built, ids=ids, notices=(notice, *built.notices))
 
 
 # -- what is to be said and refused -------------------------------------------------------------

@@ -11,6 +11,9 @@ import numpy as np
 from cpgnn.engine.arrays import coded
 from cpgnn.errors import Message, must_be, wrong_value
 
+OTHER = "other"
+"""The kind of nodes that no file names."""
+
 
 @dataclass(frozen=True, eq=False)
 class Kinds:

@@ -25,8 +25,9 @@ from cpgnn.graph import Graph
 from cpgnn.model import CPGNN, Architecture
 from cpgnn.selection.auto import Trial, candidates, choose, has_few
 from cpgnn.selection.blending import Honest as Honest
-from cpgnn.selection.blending import Tried, fit_blend
+from cpgnn.selection.blending import fit_blend
 from cpgnn.selection.self_training import MAX_NODES, self_trained
+from cpgnn.selection.ways import Tried
 from cpgnn.settings import preset
 from cpgnn.splits import Split
 from cpgnn.training import train

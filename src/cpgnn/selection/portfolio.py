@@ -98,10 +98,11 @@ def fit_members(
     fast: bool = False,
     seed: int = 0,
     begin: Begin | None = None,
+    times: int = 1,
 ) -> list[Member]:
     """Every affordable prior ("auto"), those of a name, or an estimator; all cross-fitted.
 
-    `fast` leaves out the slowest of the networks.
+    `fast` leaves out the slowest of the networks. `times`: how often all this is to come.
     """
     made = affordable(x, worlds, seed, begin)
     if fast:
@@ -115,7 +116,7 @@ def fit_members(
         made = {name: make for name, make in made.items() if name in names}
         if not made:
             raise _not_for(wanted, x)
-    expect(begin, len(made) + 1)  # and the neighbours, once these are fitted
+    expect(begin, times * (len(made) + 1))  # and the neighbours, once these are fitted
     return [_fitted(name, make, x, begin) for name, make in made.items()]
 
 
@@ -251,10 +252,3 @@ def _not_for(name: str, x: Inputs) -> Exception:
     what = "have features" if x.graph.features is None else "be small enough"
     got = "none" if x.graph.features is None else f"{x.graph.num_nodes:,} nodes"
     return must_be("The graph", f"{what} for prior={name!r}", got, "Try prior='auto'.")
-
-
-def scores(honest: np.ndarray, worlds: Worlds) -> tuple[float, float]:
-    """Mean loss and accuracy of honest log-beliefs [N + V, c]."""
-    y = worlds.labels[worlds.judged]
-    loss = -float((honest[np.arange(len(y)), y] * worlds.shares()).sum())
-    return loss, float((honest.argmax(axis=1) == y).mean())

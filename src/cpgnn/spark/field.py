@@ -23,8 +23,8 @@ from cpgnn.graph import Graph
 from cpgnn.io import LoadedGraph
 from cpgnn.io.feature_columns import FeatureColumns
 from cpgnn.io.labels import encode_labels
-from cpgnn.io.node_kinds import OTHER
 from cpgnn.priors.inputs import STRUCTURE_KEY
+from cpgnn.relations.kinds import OTHER
 from cpgnn.spark.adjacency import Adjacency
 from cpgnn.spark.tables import Tables, proper_rows
 

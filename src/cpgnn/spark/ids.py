@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from cpgnn.engine.text import count, listed
 from cpgnn.io.files import wrong
-from cpgnn.io.node_kinds import OTHER
+from cpgnn.relations.kinds import OTHER
 from cpgnn.spark.keeping import kept
 from cpgnn.spark.rows import PADDED, trimmed
 from cpgnn.spark.sending import columns_sent

@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 
 from cpgnn.blend.blend import Blend
 from cpgnn.engine.scaling import match_names
-from cpgnn.evaluation.conformal import Promise, in_a_set
+from cpgnn.engine.text import in_a_cell
+from cpgnn.evaluation.conformal import Promise
 from cpgnn.io.files import wrong
 from cpgnn.priors import MLPPrior
 from cpgnn.priors.network import Network
@@ -180,7 +181,7 @@ def _predictions(believed: Believed, tables: Tables, class_names: list[str]) -> 
     sets = []
     if "in0" in P.columns:
         held = [
-            F.when(F.col(f"in{j}"), F.lit(in_a_set(name))) for j, name in enumerate(class_names)
+            F.when(F.col(f"in{j}"), F.lit(in_a_cell(name))) for j, name in enumerate(class_names)
         ]
         size = F.size(F.array_compact(F.array(*held))).cast("long")
         sets = [F.concat_ws("|", *held).alias("set"), size.alias("set_size")]

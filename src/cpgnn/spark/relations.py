@@ -14,10 +14,10 @@ from pyspark.sql import functions as F
 
 from cpgnn.engine.text import listed, shorten
 from cpgnn.errors import CPGNNError, must_be, wrong_value
-from cpgnn.io.node_kinds import OTHER
 from cpgnn.relations.derived import SHARED
 from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, which_directed
 from cpgnn.relations.edge_weights import RAW, Weights
+from cpgnn.relations.kinds import OTHER
 from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS
 from cpgnn.spark.adjacency import Adjacency, both_ways, merged, weighed
 from cpgnn.spark.heard import Heard, named, weight_of
