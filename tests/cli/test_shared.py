@@ -20,6 +20,10 @@ def test_who_shares_a_device_is_not_called_an_edge(cpgnn, tmp_path, monkeypatch,
     edges.to_csv("edges.csv", index=False)
     labels = pd.DataFrame({"id": [f"a{i}" for i in range(80)], "label": np.array(["x", "y"])[y]})
     labels[:60].to_csv("labels.csv", index=False)
+    stats = cpgnn("stats", "edges.csv", "--labels", "labels.csv").out
+    assert "none: no edge joins two labelled nodes" in stats
+    assert "–" not in stats  # no row or matrix of edges that nobody has
+    assert "H: edges (shared), in percent" in stats
     done = cpgnn("fit", "edges.csv", "--labels", "labels.csv", "--fast", "--out", "run")
     assert done.code == 0, done.err
     said = " ".join(done.out.split())

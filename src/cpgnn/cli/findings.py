@@ -76,7 +76,8 @@ def _print_worth(to: Console, report: CheckReport) -> None:
         ("the same beyond chance (adjusted homophily)", "adjusted_homophily"),
         ("what a neighbour's class tells (label informativeness)", "label_informativeness"),
     ):
-        made.add_row(name, *(ratio(getattr(like, key)) for like in both))
+        if report.labelled_edges:
+            made.add_row(name, *(ratio(getattr(like, key)) for like in both))
     if found is not None:
         of = found.score + (f" of {found.positive!r}" if found.positive else "")
         if found.chance is not None:

@@ -253,13 +253,16 @@ def print_stats(stats: Stats) -> None:
         ("features", f"{stats.features:,}" if stats.features else "none"),
         ("labelled nodes", f"{stats.labelled:,}"),
     ]
-    if stats.class_names:
+    met = stats.class_edges.any() or stats.class_loops.any()
+    if stats.class_names and not met:
+        rows.append(("homophily ratio h", "none: no edge joins two labelled nodes"))
+    elif stats.class_names:
         numbers = stats.weighted and stats.class_edge_numbers is not None
         for by_weight in (False, True) if numbers else (True,):
             by = f", by {'weight' if by_weight else 'edges'}" if stats.weighted else ""
             for self_loops, name in ((False, "homophily ratio h"), (True, "h with self-loops")):
                 h = stats.homophily_ratio(self_loops=self_loops, by_weight=by_weight)
-                rows.append((f"{name}{by}", _ratio(h)))
+                rows.append((f"{name}{by}", ratio(h)))
     show(to, table("", "", title="Graph", rows=rows))
     if not stats.class_names:
         to.print("Homophily and the compatibility matrix need labels: --labels.")
@@ -267,14 +270,11 @@ def print_stats(stats: Stats) -> None:
     names = list(stats.class_names)
     sizes = ((name, f"{size:,}") for name, size in zip(names, stats.class_sizes, strict=True))
     show(to, table("class", "labelled nodes", title="Classes", rows=sizes))
-    title = f"H: {matrix_title('edge weight' if stats.weighted else 'edges')}"
-    show(to, share_table(title, stats.compatibility_matrix(), names))
+    if met or not stats.relations:
+        title = f"H: {matrix_title('edge weight' if stats.weighted else 'edges')}"
+        show(to, share_table(title, stats.compatibility_matrix(), names))
     for name, H in list(stats.relations.items())[:MOST_RELATIONS]:
         show(to, share_table(f"H: {relation_name(name)}, in percent", H, names))
-
-
-def _ratio(h: float) -> str:
-    return "none: no edge joins two labelled nodes" if np.isnan(h) else ratio(h)
 
 
 def print_demo(demo: Demo, picture: Path, report: Path) -> None:
