@@ -17,7 +17,8 @@ from cpgnn.blend.second_stage import Stage
 
 
 def mean_of(blends: Sequence[Blend]) -> Blend:
-    """Of blends with as many rounds, fitted to the same nodes, labels and weights of edges."""
+    """Of blends with as many rounds, fitted to the same nodes, labels and weights of edges, that
+    hear a relation with the same γ."""
     hears = tuple(dict.fromkeys(chain(*(one.hears for one in blends))))
     rounds = zip(*(one.stages for one in blends), strict=True)
     return replace(

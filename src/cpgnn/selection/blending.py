@@ -6,8 +6,8 @@
 2. They are joined with the relations in the way that is worth most (`ways`).
 3. Where labels are few, all of it once more with the surest predictions as lessons too, each world
    with its own; kept if the honest loss (or the score) is better.
-4. All of it once more with other folds and other random numbers; the mean in logits is kept, which
-   is a blend again.
+4. All of it once more with other folds, other random numbers and the same γ; the mean in logits is
+   kept, which is a blend again.
 5. The honest logits tell how logits are scaled, and measure doubt; no node is held back for either.
    Where many nodes without features validate, theirs alone tell: models out of fold know fewer
    labels.
@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -35,7 +36,7 @@ from cpgnn.relations.derived import with_columns_of_others
 from cpgnn.relations.edge_weights import Weights, weight_variants
 from cpgnn.selection.portfolio import fit_again, fit_members
 from cpgnn.selection.self_training import with_guesses
-from cpgnn.selection.ways import Score, Tried, choose, has_several, score_of
+from cpgnn.selection.ways import GAMMAS, Score, Tried, choose, has_several, score_of
 from cpgnn.settings import Settings
 from cpgnn.splits import Split
 
@@ -94,6 +95,8 @@ class Dealt:
     blend: Blend
     honest: np.ndarray
     """[N + V, c]: honest logits of the judged nodes."""
+    gamma: float
+    """Of what is heard."""
     priors: tuple[Tried, ...]
     ways: tuple[Tried, ...]
     guessed: int
@@ -129,10 +132,10 @@ def fit_blend(
     several_deals = labelled <= MOST_TAUGHT and n <= MOST_DEALT and not has_several(x)
     deals, guess = DEALS if patient and several_deals else 1, guess and patient and few
     fit = partial(_fit_deal, x, weights, prior, score, fast=budget == "fast", guess=guess)
-    dealt = [fit(worlds, seed=seed, announced=deals, begin=begin)]
-    start = time.process_time()
+    dealt = [fit(worlds, GAMMAS, seed=seed, announced=deals, begin=begin)]
+    start, gammas = time.process_time(), [dealt[0].gamma]
     for other in _other_seeds(seed, deals - 1):
-        dealt += [fit(deal(seed=other), seed=other, announced=0, begin=begin)]
+        dealt += [fit(deal(seed=other), gammas, seed=other, announced=0, begin=begin)]
     logits = np.mean([one.honest for one in dealt], axis=0)
     seconds = time.process_time() - start
     found = Tried.of(f"{deals} deals of the folds", logits, worlds, score, seconds)
@@ -156,6 +159,7 @@ def _fit_deal(
     prior: Any,
     score: Score,
     worlds: Worlds,
+    gammas: Sequence[float],
     *,
     fast: bool,
     guess: bool,
@@ -167,14 +171,14 @@ def _fit_deal(
     members = fit_members(x, worlds, prior, fast=fast, seed=seed, begin=begin, times=announced)
     if begin is not None:
         begin("neighbours", 1)
-    chosen, judged, guessed = choose(members, x, worlds, score), worlds, 0
+    chosen, judged, guessed = choose(members, x, worlds, score, gammas), worlds, 0
     if guess:
         logs = [member.logs for member in members]
         logits = in_every_world(chosen.second, logs, chosen.way.propagators(x), worlds)
         taught = with_guesses(worlds, logits, np.flatnonzero(x.graph.predicted))
         counts = chosen.second.stages[-1].w
         again = fit_again(members, counts, x, taught, seed=seed, begin=begin)
-        other = choose(again, x, taught, score)
+        other = choose(again, x, taught, score, gammas)
         if other.merit > chosen.merit:
             chosen, judged, guessed = other, taught, int((taught.guesses[-1] >= 0).sum())
     blend = Blend(
@@ -187,8 +191,8 @@ def _fit_deal(
         worlds.num_classes,
         weights,
     )
-    priors = chosen.worth(judged, score)
-    return Dealt(blend, chosen.second.honest, priors, chosen.tried, guessed)
+    honest, priors = chosen.second.honest, chosen.worth(judged, score)
+    return Dealt(blend, honest, chosen.way.gamma, priors, chosen.tried, guessed)
 
 
 def _inputs(scaled: Graph, labels: np.ndarray, seed: int) -> Inputs:

@@ -13,7 +13,7 @@ that is better than merged edges by more than a standard error of the difference
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -96,7 +96,7 @@ class Way:
 
     def __str__(self) -> str:
         heard = ", ".join(relation_name(one.relation) for one in self.hears)
-        name = f"{heard}, γ = {self.hears[0].gamma:g}, λ = {self.lam:g}"
+        name = f"{heard}, γ = {self.gamma:g}, λ = {self.lam:g}"
         name += "" if self.rounds == ROUNDS else f", {self.rounds} rounds"
         return name if self.pull == USUAL else f"{name}, μ = {self.pull.own:g}"
 
@@ -108,6 +108,11 @@ class Way:
         one_way = (kind for kind in graph.edge_types if kind.directed)
         names = {relation.name for kind in one_way for relation in kind.relations()}
         return any(one.relation in names for one in self.hears)
+
+    @property
+    def gamma(self) -> float:
+        """Of all its relations."""
+        return self.hears[0].gamma
 
     def propagators(self, x: Inputs) -> list[sp.csr_array]:
         return [x.propagator(one.relation, one.gamma) for one in self.hears]
@@ -143,7 +148,13 @@ class Chosen:
         )
 
 
-def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Score) -> Chosen:
+def choose(
+    members: list[Member],
+    x: Inputs,
+    worlds: Worlds,
+    score: Score,
+    gammas: Sequence[float] = GAMMAS,
+) -> Chosen:
     """The second stage on all members, in the way that is worth most."""
     logs = [member.logs for member in members]
     rounds, pulls = ((ROUNDS, FEWER_ROUNDS), PULLS) if has_several(x) else ((ROUNDS,), PULLS[:1])
@@ -157,7 +168,7 @@ def choose(members: list[Member], x: Inputs, worlds: Worlds, score: Score) -> Ch
         tried = Tried.of(str(way), second.honest, worlds, score, seconds)
         found[way] = (-tried.loss if score is None else tried.score, second, tried)
 
-    for hears, r, pull in product(hearings(x), rounds, pulls):
+    for hears, r, pull in product(hearings(x, gammas), rounds, pulls):
         attempt(Way(hears, LAMBDAS[0], r, pull))
     ranked = sorted(found, key=lambda way: -found[way][0])
     for way in ranked[:2]:
@@ -179,11 +190,11 @@ def has_several(x: Inputs) -> bool:
     return x.graph.kinds is not None and not x.graph.predicted.all()
 
 
-def hearings(x: Inputs) -> list[tuple[Hearing, ...]]:
+def hearings(x: Inputs, gammas: Sequence[float]) -> list[tuple[Hearing, ...]]:
     """The sets of relations that are tried: merged or apart, with and without those further off."""
     return [
         tuple(Hearing(name, gamma) for name in names)
-        for gamma in GAMMAS
+        for gamma in gammas
         for names in relation_sets(x.graph, x.relations)
         if gamma > 0 or TWO_HOPS not in names
     ]
