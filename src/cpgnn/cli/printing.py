@@ -160,7 +160,10 @@ def print_edge_frequency(to: Console, made: EdgeFrequency, names: list[str], wha
     if made.method == "beliefs":
         to.print("From predicted probabilities alone: no label was kept unseen to check them.")
     elif made.optimistic:
-        to.print("Intervals are optimistic: the model gets fewer than 80 % of unseen labels right.")
+        to.print(
+            "The intervals may be too narrow: the model gets fewer than 80 % of unseen labels "
+            "right, or a class has few known edges."
+        )
     unseen = [name for name, seen in zip(names, made.evidence, strict=True) if not seen]
     if unseen:
         to.print(Text(f"No edge between labelled nodes for: {', '.join(unseen)}."))

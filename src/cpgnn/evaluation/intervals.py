@@ -1,15 +1,16 @@
 """How often the edges of a class lead to each class, and how certain that is.
 
 Edges whose two ends are labelled are known; there may be few. Predicted classes speak of many more
-edges, and err. The estimate is known edges plus the model's word, which counts as κ edges more:
+edges, and err. The estimate is known edges plus the model's word, which counts as κ_i edges more:
 
-    F_i = (C_i + κ·G_i) / (Σ_j C_ij + κ)
+    F_i = (C_i + κ_i·G_i) / (Σ_j C_ij + κ_i)
 
 C_ij: edges from a labelled node of class i to a labelled one of class j, each divided by the share
 of class j that is labelled, rows scaled back to their count. G_i: where all edges of the labelled
-nodes of class i lead, with predicted classes for neighbours without a label. κ is how many edges
-the model's word proved to be worth on the known ones: it maximises the likelihood of C under
-Dirichlet(κ·G) rows. With every node labelled, F is Definition 2 itself.
+nodes of class i lead, with predicted classes for neighbours without a label. κ_i is how many edges
+the model's word about class i proved to be worth on the known ones: it maximises the likelihood of
+C under Dirichlet(κ·G) rows, that of row i first (`POOLED`). With every node labelled, F is
+Definition 2 itself.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ variance; damped, (1 + 0.8²)² − 1 = 1.7 times. Of 0.7, 0.8, 0.85, 0.9 and 1 
 intervals held nearest to 90 % of the cells on 56 generated graphs."""
 WORTH = np.exp(np.linspace(0, 10, 41))
 """The κ that are tried, in edges."""
+POOLED = 0.2
+"""What the likelihood of the other rows counts beside that of a row itself. Where all counted
+alike, a common class vouched for what the model said of rare ones."""
+FEW_EDGES = 30
+"""Known edges below which a class's interval is marked optimistic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +62,8 @@ class EdgeFrequency:
     method: Literal["known edges and predictions", "beliefs"]
     """"beliefs": rows of B̃ᵀAB̃, where no label was kept unseen to say how good predictions are."""
     optimistic: bool
-    """Accuracy on labels not seen is below 80 %: errors of the model may exceed the interval."""
+    """The interval may be too narrow: accuracy on labels not seen is below 80 %, or a class has few
+    known edges, or a few that hold most of the weight."""
 
     @property
     def evidence(self) -> np.ndarray:
@@ -110,7 +117,8 @@ def edge_frequency_interval(
     A resample draws the labelled nodes with replacement, and an edge counts as often
     as its labelled ends were drawn, multiplied (two ends: damped, see `DAMPING`). The interval is
     about this graph: it narrows by √(1 − f²), f the share of the edges of a class's labelled nodes
-    that lead to labelled ones, and is a point when all are.
+    that lead to labelled ones, and is a point when all are. `beyond` [c]: beliefs summed over nodes
+    that are not part of A.
     """
     check_share("confidence", confidence, zero=False)
     check_count("resamples", resamples, least=2)
@@ -133,8 +141,8 @@ def edge_frequency_interval(
     rest = np.setdiff1d(np.arange(n), known)
     outward = (A[known][:, rest] @ one_hot(predicted[rest], c)).tocoo()  # [labelled, c]
     cells = y[outward.row] * c + outward.col
-    others = np.bincount(predicted[rest], minlength=c) + (0 if beyond is None else beyond)
-    weight = _column_weights(labels, known, val, predicted, others, c)
+    others = B[rest].sum(axis=0) + (0 if beyond is None else beyond)
+    weight = _column_weights(labels, known, val, B, others)
     unit = float(among.data.mean()) if among.nnz else 1.0
 
     rng = np.random.default_rng(seed)
@@ -156,29 +164,28 @@ def edge_frequency_interval(
     low, high = _ends(share, F[1:], C / unit, np.sqrt(1 - f**2), confidence)
     accuracy = float((predicted[val] == labels[val]).mean())
     both: Literal["known edges and predictions"] = "known edges and predictions"
-    optimistic = accuracy < TRUSTED_ACCURACY
+    squares = np.bincount(pairs, among.data**2, minlength=c * c).reshape(c, c).sum(axis=1)
+    alike = C.sum(axis=1) ** 2 / np.maximum(squares, 1e-300)  # edges, were all of one weight
+    few = (alike < FEW_EDGES) & (squares > 0) & (f < 1)
+    optimistic = accuracy < TRUSTED_ACCURACY or bool(few.any())
     return EdgeFrequency(share, low, high, C, initial, confidence, both, optimistic)
 
 
 def _column_weights(
-    labels: np.ndarray,
-    known: np.ndarray,
-    val: np.ndarray,
-    predicted: np.ndarray,
-    counted: np.ndarray,
-    c: int,
+    labels: np.ndarray, known: np.ndarray, val: np.ndarray, B: np.ndarray, others: np.ndarray
 ) -> np.ndarray:
     """1 / (share of class j that is labelled), [c].
 
-    How many of the others are of class j is counted by prediction (`counted` [c]), and corrected
-    by what the same count is off by on the validation nodes. One node more on both sides keeps
-    rare classes calm.
+    How many of the others are of class j is what beliefs about them add up to (`others` [c]),
+    corrected by what beliefs about the validation nodes add up to. One node more on both sides
+    keeps rare classes calm. (Counted by the most probable class, rare ones were off by far: a
+    model out of fold names them at another rate.)
     """
-    have = np.bincount(labels[known], minlength=c)
-    true, guessed = (np.bincount(x[val], minlength=c) + 1.0 for x in (labels, predicted))
-    others = counted * true / guessed
-    others *= counted.sum() / max(others.sum(), 1.0)
-    return (have + others) / np.maximum(have, 1)
+    c = B.shape[1]
+    have, true = (np.bincount(labels[nodes], minlength=c) for nodes in (known, val))
+    corrected = others * (true + 1) / (B[val].sum(axis=0) + 1)
+    corrected *= others.sum() / max(corrected.sum(), 1e-300)
+    return (have + corrected) / np.maximum(have, 1)
 
 
 def _combined(
@@ -197,23 +204,25 @@ def _combined(
     known = weighted * np.divide(total, scale, out=np.zeros_like(total), where=scale > 0)
     everywhere = C + outward
     worth = _worth(known / ends, everywhere)
-    kappa = ends * np.maximum(worth, min(worth[0], least))[:, None, None]
+    kappa = ends * np.maximum(worth, np.minimum(worth[0], least))[:, :, None]
     rows = everywhere.sum(axis=-1, keepdims=True)
     G = np.divide(everywhere, rows, out=np.full_like(everywhere, np.nan), where=rows > 0)
     return (known + kappa * G) / (known.sum(axis=-1, keepdims=True) + kappa)
 
 
 def _worth(known: np.ndarray, everywhere: np.ndarray) -> np.ndarray:
-    """κ [b]: argmax of Π_i DirichletMultinomial(known_i | κ·G_i), G with half an edge a cell."""
+    """κ [b, c]: argmax of DirichletMultinomial(known_i | κ·G_i) and, to the power of `POOLED`, of
+    the same for the other rows; G with half an edge a cell."""
     G = (everywhere + 0.5) / (everywhere + 0.5).sum(axis=-1, keepdims=True)
     total = known.sum(axis=-1)
-    likelihood = [
-        (
+    likelihood = np.stack(
+        [
             gammaln(k) - gammaln(k + total) + (gammaln(known + k * G) - gammaln(k * G)).sum(axis=-1)
-        ).sum(axis=-1)
-        for k in WORTH
-    ]
-    return WORTH[np.argmax(likelihood, axis=0)]
+            for k in WORTH
+        ]
+    )
+    pooled = POOLED * likelihood.sum(axis=-1, keepdims=True)
+    return np.asarray(WORTH[np.argmax((1 - POOLED) * likelihood + pooled, axis=0)])
 
 
 def _ends(

@@ -32,8 +32,8 @@ WIDE, LINES, LONGEST = 12, 3, 40
 """Letters above a column on a wide page, lines of a header, and letters of a word that count."""
 
 OPTIMISTIC = (
-    "The intervals are optimistic: the model is right on fewer than 80 % of the labels that it had "
-    "not seen, and its own mistakes may exceed the intervals."
+    "The intervals may be too narrow: the model is right on fewer than 80 % of the labels that it "
+    "had not seen, or a class has few known edges, or a few edges hold most of the weight."
 )
 
 

@@ -24,7 +24,7 @@ from cpgnn.settings import preset
 from cpgnn.spark.errors import spark_errors
 from cpgnn.spark.field import MAX_EDGES, collect_field, hops_for, receptive_field
 from cpgnn.spark.model import check_paper_prior
-from cpgnn.spark.predict import best_column, probabilities
+from cpgnn.spark.predict import probabilities
 from cpgnn.spark.propagation import beliefs
 from cpgnn.spark.relations import Relations, predicted_nodes
 from cpgnn.spark.structure import structure
@@ -127,10 +127,8 @@ def _frequencies(
     graph, (train, val, unseen) = classifier.graph_, classifier.unseen()
     c = graph.num_classes
     P = probabilities(classifier, tables, work, relations).P.persist()
-    best = P.groupBy(best_column(c).alias("best")).count().collect()
-    total = np.zeros(c, dtype=np.int64)
-    for row in best:
-        total[row["best"]] = row["count"]
+    [sums] = P.agg(*(F.sum(name) for name in beliefs(c))).collect()
+    total = np.array(tuple(sums), dtype=np.float64)
     kind = "int64" if P.schema["id"].dataType.simpleString() == "bigint" else str
     here = {"id": graph.node_ids.astype(kind), "position": np.arange(graph.num_nodes)}
     inside = P.join(P.sparkSession.createDataFrame(pa.table(here)), "id").toArrow()
@@ -138,7 +136,7 @@ def _frequencies(
     B = np.empty((graph.num_nodes, c))
     for j, name in enumerate(beliefs(c)):
         B[inside.column("position").to_numpy(), j] = inside.column(name).to_numpy()
-    beyond = total - np.bincount(B[graph.predicted].argmax(axis=1), minlength=c)
+    beyond = np.maximum(total - B[graph.predicted].sum(axis=0), 0)
     B[val] = unseen[val]
     return edge_frequency_interval(
         joining(graph),
