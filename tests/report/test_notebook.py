@@ -189,7 +189,7 @@ def test_optimistic_intervals_are_called_so(fitted, optimistic):
     model = copy(fitted)
     model.edge_frequency_interval_ = replace(model.edge_frequency_interval_, optimistic=optimistic)
     texts = Shown(model._repr_html_()).texts
-    assert any("intervals are optimistic" in text for text in texts) == optimistic
+    assert any("intervals may be too narrow" in text for text in texts) == optimistic
 
 
 def test_what_was_tried(fitted):
