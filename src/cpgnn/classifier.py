@@ -40,7 +40,7 @@ from cpgnn.io.to_fit import ColumnOptions, to_fit
 from cpgnn.model import CPGNN, PriorKind
 from cpgnn.relations.derived import joining
 from cpgnn.selection.fitting import BLENDED, Fitting, Honest
-from cpgnn.splits import Split, check_classes, stratified_split
+from cpgnn.splits import Split, stratified_split
 
 VALIDATION = 0.2  # the share of the labels that chooses the epoch of the paper's training
 PRIORS = (*BLENDED, *get_args(PriorKind))
@@ -192,7 +192,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph, split = to_fit(graph, y, features, split, drawn, columns)
         fitting = Fitting(self, graph.class_names, begin)
         split = split or stratified_split(graph.labels, validation=drawn[0], seed=self.seed)
-        check_classes(graph.labels, graph.class_names, split)
+        graph = fitting.checked(graph, split)
         scaler = scaler or FeatureScaler.fit(graph, fitting.settings.feature_scaling)
         scaled = scaler(graph)
         held = split.val[:0]  # nodes that set the temperature do not choose the epoch

@@ -131,3 +131,18 @@ def test_several_relations_in_dense_algebra_and_in_any_order():
             dense = np.divide(A, np.sqrt(degree), out=np.zeros_like(A), where=degree > 0)
             logits = logits + dense @ (B - 1 / c) @ H_bar
     np.testing.assert_allclose(made, logits, atol=1e-4)
+
+
+def test_where_nobody_counts_the_priors_stay_alone(path):
+    """All priors weigh the same, and no neighbour is heard."""
+    rng, worlds = np.random.default_rng(0), Worlds.of(np.arange(6), 6, np.arange(6), np.arange(0))
+    logs = [
+        log_softmax(rng.normal(size=(worlds.num_worlds, 6, 6)), axis=2).astype(np.float32)
+        for _ in range(2)
+    ]
+    made = fit_second_stage(logs, [path], worlds)
+    for stage in made.stages:
+        assert stage.w.tolist() == [0.5, 0.5]
+        assert not stage.b.any()
+        assert not stage.H_bar.any()
+    np.testing.assert_allclose(made.honest, worlds.honest((logs[0] + logs[1]) / 2), atol=1e-6)

@@ -52,3 +52,20 @@ def test_judged_nodes_are_guessed_as_often_as_others():
         nodes, _ = taught.lesson(f)
         shares = [np.isin(part, nodes).mean() for part in (judged, np.arange(2000, 4000))]
         assert shares == pytest.approx([0.5, 0.5], abs=0.1)
+
+
+def test_a_node_counts_where_another_of_its_class_trains():
+    """Looked up node by node; class 2 has one training node, class 3 only a validation node."""
+    labels = np.array([0, 0, 0, 1, 1, 2, 2, 3])
+    worlds = Worlds.of(labels, 4, np.array([0, 1, 2, 3, 4, 5]), np.array([6, 7]), num_folds=3)
+    for i, v in enumerate(worlds.judged):
+        others = [u for u in worlds.fits(worlds.world[i]) if u != v and labels[u] == labels[v]]
+        assert worlds.counts[i] == bool(others)
+    assert worlds.counts.tolist() == [True] * 5 + [False, True, False]
+    np.testing.assert_allclose(worlds.shares(), worlds.counts / 6, rtol=1e-6)
+
+
+def test_where_every_class_has_one_label_nobody_counts():
+    worlds = Worlds.of(np.arange(5), 5, np.arange(5), np.empty(0, dtype=int))
+    assert not worlds.counts.any()
+    assert (worlds.shares() == 0).all()

@@ -8,6 +8,7 @@ import pytest
 from cpgnn import CPGNNClassifier, load_run
 from cpgnn.doubt.labels import review_labels
 from cpgnn.doubt.suggest import suggest
+from cpgnn.errors import GraphNotice, InputError
 from cpgnn.io import LoadedGraph
 from cpgnn.run.folder import fit_run
 from toys import planted
@@ -45,3 +46,50 @@ def test_scores_come_from_cross_validation_where_nothing_can_be_held_out(tmp_pat
     assert "held out in turn" in run.evaluation.measured_on
     asked = fit_run(given, model, tmp_path / "none", test=0)
     assert asked.evaluation is None
+
+
+def with_first(per_class: list[int], n: int = 200, h: float = 0.9, features: int | None = None):
+    """A graph of three classes in which so many nodes of each have a label, and all labels."""
+    graph = planted(0, n=n, h=h, num_features=features)
+    few = [np.flatnonzero(graph.labels == c)[:k] for c, k in enumerate(per_class)]
+    known = np.full(n, -1)
+    known[np.concatenate(few)] = graph.labels[np.concatenate(few)]
+    return LoadedGraph(graph.with_labels(known, graph.class_names), None), graph.labels
+
+
+@pytest.mark.parametrize("features", [None, 5])
+def test_one_label_a_class_is_better_than_chance(features):
+    """A node held out with all labels of its class once taught: say a class that you never saw."""
+    given, labels = with_first([1, 1, 1], features=features)
+    with pytest.warns(GraphNotice, match="only one label to train on"):
+        model = CPGNNClassifier(budget="fast").fit(given.graph)
+    right = (model.prediction().logits.argmax(axis=1) == labels)[given.graph.unlabelled]
+    assert right.mean() > 0.7
+    assert model.scaling_ == (1, 0)
+    assert model.out_of_fold() is None
+    assert not model.model_.stage.H_bar.any()
+
+
+def test_a_class_of_one_label_is_not_forgotten():
+    """Models that had not seen its label know no such class, and do not judge what finds it."""
+    given, labels = with_first([1, 10, 10])
+    model = CPGNNClassifier(budget="fast").fit(given.graph)
+    nodes, _ = model.out_of_fold()
+    assert sorted(given.graph.labels[nodes]) == [1] * 10 + [2] * 10
+    assert ((model.prediction().logits.argmax(axis=1) == 0) == (labels == 0)).mean() > 0.8
+
+
+@pytest.mark.parametrize("per_class", [[1, 1, 1], [2, 1, 0]])
+@pytest.mark.filterwarnings("ignore:Every class has only one label")
+def test_fewer_than_four_labels_make_a_run_with_a_report(tmp_path, per_class):
+    given, _ = with_first(per_class, n=60)
+    run = fit_run(given, CPGNNClassifier(budget="fast"), tmp_path / "run")
+    assert (tmp_path / "run" / "report.html").exists()
+    opened = load_run(tmp_path / "run")
+    np.testing.assert_allclose(opened.prediction.probabilities, run.prediction.probabilities)
+
+
+def test_sets_of_classes_from_one_label_a_class_are_refused_before_training(tmp_path):
+    given, _ = with_first([1, 1, 1], n=60)
+    with pytest.raises(InputError, match="include two of one class, for 'coverage'"):
+        fit_run(given, CPGNNClassifier(budget="fast"), tmp_path / "run", coverage=0.9)

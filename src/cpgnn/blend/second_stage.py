@@ -160,7 +160,8 @@ class Taught:
 
     def of(self, rows: np.ndarray) -> Taught:
         share = self.share[rows]
-        return Taught(self.L[rows], self.Z[rows], self.y[rows], share / share.sum())
+        total = max(share.sum(), np.float32(1e-12))  # nobody counts: the priors stay alone
+        return Taught(self.L[rows], self.Z[rows], self.y[rows], share / total)
 
     def parts(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """What a stage reads of them: [N, c] of each prior and of each relation."""

@@ -6,7 +6,9 @@ import numpy as np
 from sklearn.base import clone
 
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.arrays import class_sizes
 from cpgnn.engine.cross_fitting import Worlds
+from cpgnn.engine.text import count
 from cpgnn.errors import must_be
 from cpgnn.splits import NOBODY, Split
 
@@ -38,17 +40,11 @@ def out_of_fold(
 
     What the fit kept is used. Otherwise the chosen model is trained once for each fold, on all
     labels outside of it and for the epochs that validation chose: no label is lost to validation,
-    so two labels a class are enough.
+    so two labels a class are enough. The only node of a class is left out: models that had not seen
+    its label know no such class.
     """
     graph = fitted.graph_
     labelled = np.flatnonzero(graph.labels >= 0) if among is None else np.sort(among)
-    if len(np.unique(graph.labels[labelled])) < 2 or len(labelled) < 4:
-        raise must_be(
-            "The run",
-            "have at least four labels of two classes, to hold some of them out",
-            f"{len(labelled)} labels",
-            "Label more nodes.",
-        )
     P = fitted.prediction().probabilities.copy()
     kept = fitted.out_of_fold()
     if kept is not None:
@@ -56,6 +52,15 @@ def out_of_fold(
         unseen = np.union1d(kept[0], np.union1d(fitted.split_.val, fitted.split_.test))
         labelled = np.intersect1d(labelled, unseen)
         return labelled, P[labelled]
+    sizes = class_sizes(graph.labels[labelled], graph.num_classes)
+    present = int((sizes > 0).sum())
+    if present < 2 or len(labelled) < 4 or sizes.max() < 2:
+        raise must_be(
+            "The run",
+            "have at least four labels of two classes, two of them alike, to hold some of them out",
+            f"{count(len(labelled), 'label')} of {count(present, 'class', 'classes')}",
+            "Label more nodes.",
+        )
     c = graph.num_classes
     worlds = Worlds.of(graph.labels, c, labelled, NOBODY, num_folds=folds, seed=seed)
     for f in range(folds):
@@ -66,4 +71,5 @@ def out_of_fold(
         again = as_chosen(fitted).fit(graph, split=Split(train), scaler=fitted.scaler_)
         again.temperature_, again.contrast_ = fitted.scaling_
         P[hidden] = again.prediction().probabilities[hidden]
+    labelled = labelled[worlds.counts]
     return labelled, P[labelled]

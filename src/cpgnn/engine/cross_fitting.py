@@ -4,12 +4,14 @@ World f < k is the graph in which the labels of fold f were never seen; world k 
 that may train. Whatever is fitted is fitted k + 1 times, once a world, and gives log-beliefs
 [k + 1, n, c]. What is said about a training node v is *honest* in world fold(v), about every other
 node in world k. A second stage, Ĥ, a temperature or a choice that reads honest beliefs knows what
-a belief is worth on nodes whose label is unknown.
+a belief is worth on nodes whose label is unknown. A node whose class nobody has in its world
+counts nothing there: beliefs would be rewarded for naming no class that they know.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -114,10 +116,22 @@ class Worlds:
         M[self.fold, np.arange(len(self.train))] = 0
         return (M / np.maximum(M.sum(axis=1, keepdims=True), 1e-12)).astype(np.float32)
 
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """[N + V]: whether somebody has the class of a judged node in its world."""
+        y = self.labels[self.train]
+        known = np.array(
+            [
+                np.bincount(y[self.fold != f], minlength=self.num_classes)
+                for f in range(self.num_worlds)
+            ]
+        )
+        return known[self.world, self.labels[self.judged]] > 0
+
     def shares(self) -> np.ndarray:
-        """[N + V]: what a judged node counts in a mean over all of them."""
-        weight = self.class_weight[self.labels[self.judged]]
-        return (weight / weight.sum()).astype(np.float32)
+        """[N + V]: what a judged node counts in a mean over all of them; 0 where nobody counts."""
+        weight = self.class_weight[self.labels[self.judged]] * self.counts
+        return (weight / max(weight.sum(), 1e-12)).astype(np.float32)
 
     def honest(self, values: np.ndarray) -> np.ndarray:
         """[N + V, ...] of values [k + 1, n, ...]: each judged node in its own world."""

@@ -141,7 +141,10 @@ class Judge:
         return -(own * self.weight[:, at]).sum()
 
     def honest_loss(self, logits: Tensor) -> float:
-        """Mean cross-entropy of judged nodes [N + V], each by the copy of its world."""
+        """Mean cross-entropy of judged nodes [N + V], each by the copy of its world; NaN where none
+        of them counts."""
+        if not self.share.any():
+            return float("nan")
         log_p = torch.log_softmax(logits, dim=2)
         own = log_p[self.world, torch.arange(len(self.y)), self.y]
         return -float((own * self.share).sum())
@@ -154,7 +157,8 @@ def descend(
     honest: Callable[[], float],
     how: Descent,
 ) -> None:
-    """Steps until the honest loss has not fallen for `patience` epochs; keeps its best weights."""
+    """Steps until the honest loss has not fallen for `patience` epochs; keeps its best weights, or
+    the last ones where nobody counts in that loss."""
     best, since = np.inf, 0
     kept = [w.detach().clone() for w in weights]
     with seeded(how.seed):
@@ -166,13 +170,12 @@ def descend(
                 continue
             with torch.no_grad():
                 value = honest()
-            if value < best * (1 - how.gain):
-                best, since = value, 0
+            better = value < best * (1 - how.gain)
+            if better or np.isnan(value):
                 kept = [w.detach().clone() for w in weights]
-            else:
-                since += how.check
-                if since >= how.patience:
-                    break
+            best, since = (value, 0) if better else (best, since + how.check)
+            if since >= how.patience:
+                break
     with torch.no_grad():
         for w, value_ in zip(weights, kept, strict=True):
             w.copy_(value_)

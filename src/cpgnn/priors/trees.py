@@ -168,7 +168,7 @@ def fit_trees(
     growing = []
     for f in range(k):
         fits = data(*worlds.lesson(f))
-        held = worlds.train[worlds.fold == f]
+        held = worlds.train[(worlds.fold == f) & worlds.counts[: len(worlds.train)]]
         booster = lightgbm.Booster(parameters, fits)
         if len(held):
             booster.add_valid(data(held, worlds.labels[held], fits), "held")

@@ -75,6 +75,8 @@ def train_run(
         graph = graph.noting(told(loaded.times, split, learned_on, moment))
     else:
         split = choose_split(loaded, test=test, validation=share, seed=seed)
+    if coverage is not None:
+        _check_calibrated(graph.labels[np.concatenate([split.train, split.val])])
     names, sizes = [*map(str, graph.class_names)], class_sizes(graph.labels, graph.num_classes)
     target = positive_class(names, sizes, positive)
     if goal is not None:
@@ -126,6 +128,13 @@ def promised(fitted: CPGNNClassifier, coverage: float, per: Per) -> Promise:
     held_out = kept_on(sets, test, fitted.graph_.labels) if len(test) else None
     size = float(sets.sizes[fitted.graph_.predicted].mean())
     return replace(made, held_out=held_out, mean_size=size)
+
+
+def _check_calibrated(labels: np.ndarray) -> None:
+    """Refuse labels none of which can be held out, before anything is trained."""
+    if np.unique(labels, return_counts=True)[1].max() < 2:
+        must = Message("include two of one class, for ", Mention("coverage"))
+        raise must_be("The labels", must, "one of each", "Label more nodes.")
 
 
 def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: int) -> Split:

@@ -172,7 +172,7 @@ def _fit_deal(
     if begin is not None:
         begin("neighbours", 1)
     chosen, judged, guessed = choose(members, x, worlds, score, gammas), worlds, 0
-    if guess:
+    if guess and worlds.counts.any():
         logs = [member.logs for member in members]
         logits = in_every_world(chosen.second, logs, chosen.way.propagators(x), worlds)
         taught = with_guesses(worlds, logits, np.flatnonzero(x.graph.predicted))
@@ -233,8 +233,9 @@ def choose_weights(
 def _honest(logits: np.ndarray, worlds: Worlds, *, alone: bool) -> Honest:
     """`alone`: validation nodes, if there are enough, set the scaling alone: models out of fold
     know fewer labels and are less sure; the last one, which knows all, judges validation nodes."""
-    alone = alone and len(worlds.val) >= ENOUGH
-    return Honest(worlds.judged, logits, len(worlds.train) if alone else 0)
+    alone, counts = alone and len(worlds.val) >= ENOUGH, worlds.counts
+    first = int(counts[: len(worlds.train)].sum()) if alone else 0
+    return Honest(worlds.judged[counts], logits[counts], first)
 
 
 def _class_weight(graph: Graph, split: Split, settings: Settings) -> np.ndarray | None:

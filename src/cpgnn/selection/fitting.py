@@ -17,7 +17,7 @@ from cpgnn.compatibility import (
     estimate_compatibility,
     recover_compatibility,
 )
-from cpgnn.engine.arrays import class_index
+from cpgnn.engine.arrays import class_index, class_sizes
 from cpgnn.engine.initial import estimated_compatibility
 from cpgnn.engine.loop import Begin, Training, expect
 from cpgnn.errors import BeliefOverflowError, must_be
@@ -29,7 +29,7 @@ from cpgnn.selection.blending import fit_blend
 from cpgnn.selection.self_training import MAX_NODES, self_trained
 from cpgnn.selection.ways import Tried
 from cpgnn.settings import preset
-from cpgnn.splits import Split
+from cpgnn.splits import Split, check_classes
 from cpgnn.training import train
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 
 BLENDED = ("auto", "trees", "smoothed")
 """Priors, by name, that a blend is made of."""
+ONE_EACH = (
+    "Every class has only one label to train on, so none can be held out to judge by: all priors "
+    "count equally, no compatibility is learned, and probabilities are not calibrated. Label at "
+    "least two nodes of every class."
+)
 TRIAL_COLUMNS = ["candidate", "score", "mean", "loss", "cpu_seconds", "note"]
 
 
@@ -122,6 +127,13 @@ class Fitting:
         plain = asked.num_layers is None and self.like == Architecture() and epochs
         default = plain and self.settings.preset == "default"
         return asked.prior in BLENDED and (asked.prior != "auto" or default)
+
+    def checked(self, graph: Graph, split: Split) -> Graph:
+        """The graph, if its labels can be learned from; it notes where none can be held out."""
+        check_classes(graph.labels, graph.class_names, split)
+        sizes = class_sizes(graph.labels[split.train], graph.num_classes)
+        judged = sizes.max() > 1 or np.isin(graph.labels[split.val], np.flatnonzero(sizes)).any()
+        return graph if judged or not self.blends else graph.noting(ONE_EACH)
 
     def __call__(self, graph: Graph, split: Split) -> Fitted:
         """The graph's features must be scaled."""

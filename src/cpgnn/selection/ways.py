@@ -78,11 +78,14 @@ class Tried:
         cls, candidate: str, honest: np.ndarray, worlds: Worlds, score: Score, cpu_seconds: float
     ) -> Tried:
         """By honest logits, or log-beliefs, [N + V, c]."""
-        y = worlds.labels[worlds.judged]
+        y, counts = worlds.labels[worlds.judged], worlds.counts
         losses = -log_softmax(honest, axis=1)[np.arange(len(y)), y]
+        loss, honest, y = float((losses * worlds.shares()).sum()), honest[counts], y[counts]
+        if not len(y):
+            return cls(candidate, np.nan, np.nan, cpu_seconds)
         right = float((honest.argmax(axis=1) == y).mean())
         value = right if score is None else score(honest.astype(np.float64), y)
-        return cls(candidate, value, float((losses * worlds.shares()).sum()), cpu_seconds)
+        return cls(candidate, value, loss, cpu_seconds)
 
 
 @dataclass(frozen=True)
