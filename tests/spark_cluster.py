@@ -123,7 +123,7 @@ def main(folder: Path) -> None:
         for place, (name, options) in enumerate(WORLDS.items()):
             send(spark, place % 2 == 1)
             world = random_world(9 + place, **options)
-            blend = loud(world.graph())
+            blend = loud(world.graph(), place)
 
             def written(again, blend=blend, world=world, place=place):
                 out = str(folder / f"out-{place}-{again}.parquet")
