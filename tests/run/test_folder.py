@@ -87,3 +87,15 @@ def test_a_run_is_the_same_when_opened(prior, refit, tmp_path):
     np.testing.assert_array_equal(again.prediction.logits, run.prediction.logits)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert write_report(tmp_path / "run").read_text(encoding="utf-8") == page
+
+
+def test_a_refitted_run_with_several_kinds_of_nodes_is_opened_with_its_split(tmp_path):
+    """Its predictions have no rows for other kinds, which stand among the others."""
+    graph = planted(n=450, c=3)
+    kinds = np.where(np.arange(graph.num_nodes) % 5 == 0, "device", "account")
+    labels = np.where(kinds == "device", -1, graph.labels)
+    given = LoadedGraph(graph.with_labels(labels, graph.class_names).with_kinds(kinds), None)
+    run = fit_run(given, CPGNNClassifier("mlp", **FAST), tmp_path / "run", refit=True)
+    again = load_run(tmp_path / "run")
+    for part in ("train", "val", "test"):
+        np.testing.assert_array_equal(getattr(again.split, part), getattr(run.split, part))

@@ -183,9 +183,10 @@ def _written_split(path: Path, graph: Graph) -> Split:
         part = read_table(path, pick=_split_column).table.column(0).to_numpy()
     except InputError as error:
         raise damaged(path, first_line(error)) from None
-    if len(part) != graph.num_nodes:
-        raise damaged(path, f"it has {len(part):,} rows for {graph.num_nodes:,} nodes")
-    return Split.from_masks(*(part == name for name in PARTS))
+    rows = np.flatnonzero(graph.predicted)  # of several kinds of nodes, only one is predicted
+    if len(part) != len(rows):
+        raise damaged(path, f"it has {len(part):,} rows for {len(rows):,} nodes")
+    return Split(*(rows[part == name] for name in PARTS))
 
 
 def _split_column(path: Place, header: tuple[str, ...] | None, width: int) -> list[int]:
