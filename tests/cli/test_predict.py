@@ -275,6 +275,17 @@ def test_no_header_is_remembered_too(cpgnn, files):
     assert set(pd.read_csv("q.csv", dtype=str)["id"]) == {"001", "002"}
 
 
+def test_a_header_with_unusual_names_is_known_again(cpgnn, files):
+    """Above ids with digits it is told by them; above names it would be an edge."""
+    edges = (files / "edges.csv").read_text().partition("\n")[2]
+    (files / "edges.csv").write_text(f"person,friend\n{edges}")
+    assert cpgnn(*FIT, *WITH, "--layers", "1", "--out", "run").code == 0
+    (files / "later.csv").write_text("person,friend\nann,001\nbob,ann\n")
+    done = cpgnn("predict", "run", "later.csv", "--out", "p.csv")
+    assert done.code == 0, done.err
+    assert set(pd.read_csv("p.csv", dtype=str)["id"]) == {"ann", "bob", "001"}
+
+
 def test_new_nodes_of_which_half_have_no_features(cpgnn, files, run):
     later(files)
     more = pd.read_csv("later.csv", dtype=str)

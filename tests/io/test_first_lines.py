@@ -42,6 +42,24 @@ def test_a_header_of_labels_above_ids_with_digits(put):
     assert (read_graph(put("e.csv", "a1,b2\nb2,root\n"), labels).graph.labels >= 0).sum() == 3
 
 
+def test_headers_of_an_earlier_graph_are_known_again(put):
+    first = read_graph(
+        put("e.csv", "person,friend,since\na1,b2,9\nb2,c3,8\n"),
+        put("l.csv", "member,group\na1,x\nb2,y\n"),
+        put("f.csv", "member,\u009f,town\na1,1,r\nb2,2,r\nc3,2,s\n"),
+        ignore=["\u009f"],
+    )
+    assert first.headers == (("person", "friend", "since"), ("member", "group"), ("member", "town"))
+    later = put("later.csv", "friend,person\nann,bob\n")
+    assert "person" in read_graph(later).graph.node_ids
+    found = read_graph(later, headers=first.headers).graph
+    assert sorted(found.node_ids) == ["ann", "bob"]
+    features = put("g.csv", "member,town\nann,r\nbob,s\n")
+    found = read_graph(later, features=features, like=first.columns, headers=first.headers).graph
+    assert sorted(found.node_ids) == ["ann", "bob"]
+    assert "person" in read_graph(later, headers=first.headers, header=False).graph.node_ids
+
+
 @pytest.mark.parametrize("header", ["sorce,target", "source,taget", "sourc,targt"])
 def test_a_misspelt_header_is_refused(put, header):
     with pytest.raises(InputError, match=r"line 1: The first row.*Did you mean source, target\?"):

@@ -72,6 +72,7 @@ def predict(
             given | {"impute": impute},
             fitted.options,
             like=like,
+            headers=fitted.headers,
             known=None if own is None else own.node_ids,
         )
         graph = loaded.graph

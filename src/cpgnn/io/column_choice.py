@@ -52,6 +52,7 @@ class ColumnOptions(TypedDict, total=False):
     ignore: Sequence[str]
     decimal: Decimal | None
     header: bool | None
+    headers: Collection[Collection[str]]
     optional: Collection[str]
     relation_column: str | None
     kind_column: str | None
@@ -74,6 +75,8 @@ class Columns:
     decimal: Decimal | None = None
     header: bool | None = None
     """Whether tables have one; found from their first lines by default."""
+    headers: Collection[Collection[str]] = ()
+    """Those of the tables of an earlier graph: a first line with such words is one, too."""
     optional: Collection[str] = ()
     """Parameters, such as `source`, whose columns a file may lack, as those of an earlier file:
     columns are then found by the rules."""

@@ -10,7 +10,8 @@ The rule. A first line is a header when
     numbers for names, such as `id,2023,2024`.)
 
 (c) its cells are words without a digit, every id further down has a digit, and no cell occurs
-    again in its column: `payer,payee` above `a01,b07`. This is announced.
+    again in its column: `payer,payee` above `a01,b07`. This is announced; or
+(d) an earlier graph is known, and its cells are all in the header of one of that graph's tables.
 
 Everything else is data. A first edge that is a misspelt header (`sorce,target`), or that may be
 one (two words that occur nowhere else), is refused or announced by `cpgnn.io.edges`.
@@ -79,6 +80,8 @@ class HeaderRule:
     """The user's word; None: the rule above."""
     names: Collection[str]
     """A first line with one of them is a header."""
+    headers: Collection[Collection[str]] = ()
+    """A first line that only has words of one of these is a header."""
 
     def decide(self, first: Sequence[str], others: Sequence[Sequence[str]]) -> tuple[bool, bool]:
         """Whether `first` is a header, and whether that should be announced."""
@@ -86,6 +89,8 @@ class HeaderRule:
             return self.header, False
         others = [row for row in others if any(cell.strip() for cell in row)]
         if any(cell.strip() in self.names for cell in first):
+            return True, False
+        if any({one_line(cell) for cell in first} <= set(header) for header in self.headers):
             return True, False
         number_names = self.numbers and tuple(self.ids) == (0,)  # features may have such names
         return is_header(first, others, self.ids, number_names)

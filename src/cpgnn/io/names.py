@@ -35,6 +35,16 @@ def has_lines(names: pa.Array) -> pa.Array:
     return pc.match_substring_regex(names, _ENDS)
 
 
+def usable_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Those without control characters that are not too long."""
+    text = pa.array(names, pa.string())
+    return tuple(
+        name
+        for name, bad in zip(names, has_control(text).to_pylist(), strict=True)
+        if not bad and len(name) <= LONGEST
+    )
+
+
 def check_names(
     what: str,
     names: pd.Index | Sequence[Hashable],

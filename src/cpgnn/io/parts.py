@@ -12,6 +12,7 @@ from cpgnn.io.edges import EdgeList
 from cpgnn.io.feature_matrix import FeatureRows
 from cpgnn.io.ids import extend
 from cpgnn.io.labels import LabelRows
+from cpgnn.io.names import usable_names
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,15 @@ class Parts:
         if labels is not None:
             at_labels, ids = extend(ids, labels.ids)
         return cls(edges, features, labels, ids, at_features, at_labels)
+
+    @property
+    def headers(self) -> tuple[tuple[str, ...], ...]:
+        """The header of every table, without names that no message could show."""
+        tables = [rows.file for rows in (self.edges, self.labels) if rows is not None]
+        if self.features is not None:
+            tables += [rows.file for rows in self.features.parts or (self.features,)]
+        headers = (usable_names(file.whole_header) for file in tables if file is not None)
+        return tuple(dict.fromkeys(filter(None, headers)))
 
     def place_of(self, position: int) -> str:
         """A node without features, and where it is first named."""

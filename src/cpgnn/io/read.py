@@ -61,6 +61,8 @@ class LoadedGraph:
     """When nodes and edges came, where `split_time` names a column."""
     guessed: dict[str, str] = field(default_factory=dict)
     """Columns of the edges that were found by what they hold, for reading later files."""
+    headers: tuple[tuple[str, ...], ...] = ()
+    """The headers of the tables, without odd names, for reading later files."""
 
 
 def read_graph(
@@ -114,8 +116,9 @@ def read_graph(
         labels sit on one. A kind may have no features; only the one with labels is predicted.
         `split_time` in edges or labels: when each came. And `decimal`, "." or ",", where numbers
         could be read in two ways; `header`, whether the tables have one (detected from the first
-        lines by default, by the rule in `cpgnn.io.headers`); `encoding` of text that is neither
-        UTF-8 nor UTF-16 (Windows-1252 by default).
+        lines by default, by the rule in `cpgnn.io.headers`; `headers` of an earlier graph are
+        known again); `encoding` of text that is neither UTF-8 nor UTF-16 (Windows-1252 by
+        default).
 
     Ids are text exactly as written. The nodes are the union of the ids in edges, features and
     labels, in the order of first appearance: sources, targets, features, labels. Classes are
@@ -168,6 +171,7 @@ def read_graph(
         gaps={} if rows is None else rows.gaps,
         times=_times(parts, chosen.split_time),
         guessed=given.guessed,
+        headers=() if tables else parts.headers,
     )
 
 

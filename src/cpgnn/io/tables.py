@@ -67,6 +67,7 @@ class TableFile:
     """How a text table is written; None for other files."""
     lines: Sequence[int] | None = None
     """The line of every row, where it is known (GraphML). Parquet has neither."""
+    whole_header: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     """Names of the columns that were not kept."""
     blank_rows: int = 0
@@ -93,6 +94,7 @@ class TableFile:
             self,
             table=self.table.select(kept),
             header=self.header and tuple(names[i] for i in kept),
+            whole_header=tuple(names),
             unused=tuple(name for i, name in enumerate(names) if i not in used),
             order=tuple(kept),
         )
@@ -206,6 +208,7 @@ def read_table(
         numbers=numbers,
         header=columns.header if header is None else header,
         names=columns.names,
+        headers=columns.headers,
         text=text,
         pick=pick,
     )

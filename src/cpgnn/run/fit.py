@@ -111,6 +111,7 @@ def train_run(
         promise=promise,
         edge_findings=edge_findings,
         columns=None if loaded.columns is None else loaded.columns.with_medians_of(graph.features),
+        headers=loaded.headers,
         measured=fitted,
     )
 

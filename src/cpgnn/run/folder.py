@@ -138,6 +138,7 @@ def _write(run: Run, folder: Path, *, safe: bool) -> None:
         "architecture": asdict(classifier.architecture_) if classifier.architecture_ else None,
         "settings": asdict(classifier.settings_),
         "features": None if run.columns is None else run.columns.as_dict(),
+        "headers": run.headers,
         "notices": list(run.graph.notices),
     }
     (folder / CONFIG).write_text(json_text(config), encoding="utf-8")

@@ -97,6 +97,7 @@ def _opened(folder: Path) -> Run:
         promise=metrics.sets,
         edge_findings=metrics.edge_findings,
         columns=with_kinds(columns, graph) if columns and graph is not None else columns,
+        headers=config.headers,
         options=config.options,
         measured=None if config.refit else classifier,
     )

@@ -42,6 +42,7 @@ class ConfigRecord(Record):
     architecture: Architecture | None
     settings: Settings
     features: FeaturesRecord | None = None
+    headers: tuple[tuple[str, ...], ...] = ()
     notices: tuple[str, ...] = ()
 
 

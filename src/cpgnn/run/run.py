@@ -50,6 +50,8 @@ class Run(Measured):
     """Findings about the rows of the edge file, which the graph no longer has."""
     columns: FeatureColumns | None = None
     """How the feature file was read, so that a later one is read the same way."""
+    headers: tuple[tuple[str, ...], ...] = ()
+    """The headers of the tables that were read, so that they are known again."""
     options: dict[str, Any] = field(default_factory=dict)
     """What the command line was asked for, column options among them: see `cpgnn.cli.options`."""
     measured: CPGNNClassifier | None = None
