@@ -218,6 +218,28 @@ def test_a_share_of_edges_is_given_only_where_it_is_the_reason():
         assert f"speak {'for' if for_it else 'against'}" in words
 
 
-def test_every_prior_of_a_blend_can_stand_after_what():
-    """ "That is what … say": a name that begins with "what" would stand there twice."""
-    assert not [words for words in PARTS.values() if words.startswith("what")]
+def test_the_own_part_rests_on_parts_that_speak_for_what_it_looks_like():
+    """And what all nodes start from is told as that, also where it speaks against."""
+    graph = planted(n=60, c=2)
+    model = CPGNNClassifier("mlp", 1, hidden=8, pretrain_epochs=5, epochs=5).fit(graph)
+    made = explain(model, nodes=graph.node_ids[:1])
+    best, second = int(made.predicted[0]), int(made.runner_up[0])
+
+    def told(**sizes):
+        """Parts that say so much for the best class, before the runner-up."""
+        parts = {name: np.zeros((1, 2)) for name in sizes}
+        for name, size in sizes.items():
+            parts[name][0, best] = size
+        of = replace(made, parts=parts, prior=sum(parts.values()))
+        return next(text for text in sentences(of, 0) if text.startswith("By itself"))
+
+    text = told(base=0.67, trees=-1.16)
+    assert f"By itself it looks like *{made.class_names[second]}*" in text
+    assert f"That rests on {PARTS['trees']} (-1.16)" in text
+    assert "; against it: what all nodes start from (+0.67)." in text
+    text = told(mlp=0.3, trees=1.0, ppr=0.2)
+    assert f"rests on {PARTS['trees']} (+1.00) and {PARTS['mlp']} (+0.30)." in text
+    text = told(a=1.0, b=-2.0, c=-1.5, d=3.0)
+    assert "rests on d (+3.00); against it: b (-2.00)." in text
+    text = told(a=1.0, b=1.0, c=1.0, d=-2.0, e=-0.5)
+    assert "rests on a (+1.00); against it: d (-2.00)." in text

@@ -32,7 +32,7 @@ _PRIORS = {
     "custom": " The prior is custom and may look at neighbours itself.",
 }
 PARTS = {
-    "base": "the sizes of the classes",
+    "base": "what all nodes start from",
     "trees": "trees on its columns and those of its neighbours",
     "words": "trees on its columns",
     "mlp": "a network on its columns",
@@ -94,18 +94,27 @@ def _prior(of: Explanation, i: int, best: int) -> str:
     text = f"By itself it looks like *{names[like]}*{share}"
     if like != best == of.total[i].argmax():
         text += f": without its neighbours it would not be *{names[best]}*"
-    told = f"{text}.{_PRIORS.get(of.prior_kind, '')}{_parts(of, i)}"
+    told = f"{text}.{_PRIORS.get(of.prior_kind, '')}{_parts(of, i, like)}"
     return f"{told} {because(of, i, like == best)}".rstrip()
 
 
-def _parts(of: Explanation, i: int) -> str:
-    """What the own part of a blend rests on, the weightiest two."""
-    if of.parts is None:
+def _parts(of: Explanation, i: int, like: int) -> str:
+    """What the own part of a blend rests on: of its weightiest two, those that speak for the class
+    it looks like, and those against it; nothing where their margins are between other classes."""
+    if of.parts is None or like not in (of.predicted[i], of.runner_up[i]):
         return ""
-    margins = {name: float(of.margin(part[i], i)) for name, part in of.parts.items()}
-    first = sorted(margins.items(), key=lambda item: -abs(item[1]))[:2]
-    told = " and ".join(f"{PARTS.get(name, name)} ({signed(margin)})" for name, margin in first)
-    return f" That is what {told} say{'' if len(first) > 1 else 's'}."
+    sign = 1 if like == of.predicted[i] else -1
+    margins = [(name, float(of.margin(part[i], i))) for name, part in of.parts.items()]
+    margins.sort(key=lambda pair: -abs(pair[1]))
+    for_it = [pair for pair in margins if sign * pair[1] > 0]
+    against = [pair for pair in margins[:2] if sign * pair[1] < 0]
+    told = [
+        " and ".join(f"{PARTS.get(name, name)} ({signed(margin)})" for name, margin in some)
+        for some in (for_it[: max(2 - len(against), 1)], against)
+    ]
+    if not told[0]:
+        return ""
+    return f" That rests on {told[0]}{f'; against it: {told[1]}' if told[1] else ''}."
 
 
 def _neighbours(of: Explanation, i: int, best: int, count: int) -> Iterator[str]:
