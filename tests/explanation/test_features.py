@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from cpgnn import CPGNNClassifier, Graph, explain, explain_features
 from cpgnn.engine.mixed import Mixed
-from cpgnn.explanation.features import Typical, features_of
+from cpgnn.explanation.features import Feature, Typical, features_of
 from cpgnn.explanation.pieces import blend_pieces
 from cpgnn.explanation.terms import terms
 from toys import planted, random_model, toy
@@ -217,3 +217,33 @@ def test_columns_of_other_kinds_are_told_as_they_are_read():
                 seen += 1  # who shares a device with it has the same
                 assert one.value == pytest.approx(risk[device[v]])
     assert seen
+
+
+def test_nodes_that_share_a_neighbour_are_not_called_neighbours():
+    """Customers buy products: what another customer says is heard by way of what both bought."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    bought = [(i, 120 + 2 * j + y[i]) for i in range(120) for j in rng.choice(6, 3, replace=False)]
+    u, v = np.transpose(bought)
+    graph = Graph.from_edges(
+        u, v, num_nodes=132, labels=np.r_[y, np.full(12, -1)], class_names=["home", "work"]
+    ).with_kinds(["customer"] * 120 + ["product"] * 12)
+    model = CPGNNClassifier(budget="fast").fit(graph)
+    heard = set()
+    for i in range(0, 120, 10):
+        for one in explain_features(model, [i], top=20).merged(0):
+            if one.source in ("neighbours", "sharing"):
+                heard.add(one.source)
+                assert (one.source == "neighbours") == bool(graph.adjacency[i, int(one.column)])
+    assert "sharing" in heard
+    made = explain(model, nodes=[0], features=3)
+    size = np.where(np.arange(2) == made.predicted[0], 1.0, 0.0)
+    nothing = np.full(2, np.nan)
+    rows = [("sharing", "7", size), ("sharing", "9", size), ("neighbours", "120", size)]
+    rows = tuple(Feature("link", *row[:2], np.nan, nothing, row[2]) for row in rows)
+    made = replace(made, features=replace(made.features, rows=(rows,)))
+    told = "*120* is among its neighbours (+1.00) and it shares a node with *7* and *9* (+2.00)."
+    assert told in made.words(0)
+    assert {"shares a node with: 7", "list of neighbours: 120"} <= {
+        t.name for t in terms(made, 0, 2)
+    }

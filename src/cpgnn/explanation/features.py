@@ -29,9 +29,10 @@ class Feature:
     part: str
     """The prior that reads it; "" where all are summed."""
     source: str
-    """ "own", "neighbourhood" (columns of others), "neighbours" (who they are), "shape" and "place"
-    (of the graph around the node), "labels" (around it), "start" (the same for all nodes, and the
-    normalisation of each node, the same for all classes), "the rest"."""
+    """ "own", "neighbourhood" (columns of others), "neighbours" (who they are), "sharing" (who
+    shares a neighbour with it), "shape" and "place" (of the graph around the node), "labels"
+    (around it), "start" (the same for all nodes, and the normalisation of each node, the same for
+    all classes), "the rest"."""
     column: str
     """The feature, the neighbour; "" for all of the source together."""
     value: float

@@ -35,7 +35,7 @@ from cpgnn.priors.members import (
 from cpgnn.priors.network import Network
 
 OWN, AROUND, SHAPE, PLACE = "own", "neighbourhood", "shape", "place"
-NEIGHBOURS, LABELS, START = "neighbours", "labels", "start"
+NEIGHBOURS, SHARING, LABELS, START = "neighbours", "sharing", "labels", "start"
 TOGETHER = ""
 """The name of all columns of a source, where they cannot be told apart."""
 BLOCK = 1 << 24
@@ -104,12 +104,12 @@ class _Reader:
         elif isinstance(prior, NetworkPrior) and prior.reads in ("personalised", "smoothed"):
             yield from self._smoothed(prior, block)
         elif isinstance(prior, NetworkPrior):
-            source, named = (NEIGHBOURS, self.ids) if prior.reads in ROWS else (OWN, None)
-            rows = getattr(self.x, prior.reads)
+            listed, rows = prior.reads in ROWS, getattr(self.x, prior.reads)
             for v in block:
                 at, values = row_of(rows, v)
-                piece, start = self._network(prior.network, source, at, values, named)
-                yield [piece, _start(start, start + piece.terms.sum(axis=0))]
+                piece, start = self._network(prior.network, OWN, at, values, listed)
+                pieces = self._by_adjacency(piece, v) if listed else [piece]
+                yield [*pieces, _start(start, start + piece.terms.sum(axis=0))]
         elif isinstance(prior, TogetherPrior):
             for v, log_B in zip(block, said, strict=True):
                 piece, start = self._network(prior.made.network, OWN, *row_of(self.x.own, v))
@@ -141,12 +141,22 @@ class _Reader:
         return _objects([OWN] * len(words)), [self.features[j] for j in words]
 
     def _network(
-        self, network: Network, source: str, at: np.ndarray, values: np.ndarray, names: Any = None
+        self, network: Network, source: str, at: np.ndarray, values: np.ndarray, nodes: bool = False
     ) -> tuple[Piece, np.ndarray]:
-        """The terms of one row, given by its entries that are not 0, and what it starts from."""
+        """The terms of one row, given by its entries that are not 0, and what it starts from.
+
+        nodes: its columns are nodes of the fit, not features.
+        """
         slopes, start = network_slopes(replace(network, W=network.W[at]), values)
-        names = self.features if names is None else names
+        names = self.ids if nodes else self.features
         return Piece(source, [str(names[j]) for j in at], values[:, None] * slopes), start
+
+    def _by_adjacency(self, piece: Piece, v: int) -> Iterator[Piece]:
+        """The terms of the neighbours of a node, and of those that share a neighbour with it."""
+        graph = self.x.graph
+        known = {str(graph.node_ids[u]) for u in row_of(graph.adjacency, v)[0]}
+        sources = [NEIGHBOURS if name in known else SHARING for name in piece.names]
+        return _grouped(_objects(sources), piece.names, piece.terms)
 
     def _smoothed(self, prior: NetworkPrior, block: np.ndarray) -> Iterator[list[Piece]]:
         """Smoothed columns are sums over nodes: those of the node itself, those around it."""

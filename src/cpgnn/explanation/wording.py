@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpgnn.engine.formatting import percent, shortened, signed, whole_percent
-from cpgnn.explanation.pieces import AROUND, LABELS, NEIGHBOURS, OWN, PLACE, SHAPE, TOGETHER
+from cpgnn.explanation.pieces import (
+    AROUND,
+    LABELS,
+    NEIGHBOURS,
+    OWN,
+    PLACE,
+    SHAPE,
+    SHARING,
+    TOGETHER,
+)
 
 if TYPE_CHECKING:
     from cpgnn.explanation.explanation import Explanation
@@ -40,6 +50,7 @@ HEADS = {
     AROUND: "around it",
     SHAPE: "shape of the graph",
     NEIGHBOURS: "list of neighbours",
+    SHARING: "shares a node with",
 }
 
 
@@ -64,14 +75,10 @@ def because(of: Explanation, i: int, agrees: bool = True) -> str:
 
     def told(sign: int) -> str:
         some = [(one, margin) for one, margin in found if sign * margin > 0]
-        joined = [(one.column, margin) for one, margin in some if one.source == NEIGHBOURS]
-        texts = [_clause(features, o, best, m) for o, m in some if o.source != NEIGHBOURS]
-        if joined:
-            size = signed(sum(margin for _, margin in joined))
-            who = _and([f"*{shortened(column)}*" for column, _ in joined])
-            texts.append(
-                f"{who} {'is' if len(joined) == 1 else 'are'} among its neighbours ({size})"
-            )
+        nodes = NEIGHBOURS, SHARING
+        texts = [_clause(features, o, best, m) for o, m in some if o.source not in nodes]
+        for source in nodes:
+            texts += _named([(o.column, m) for o, m in some if o.source == source], source)
         return _and(texts)
 
     for_it, against = told(1), told(-1)
@@ -79,6 +86,17 @@ def because(of: Explanation, i: int, agrees: bool = True) -> str:
         return f"Against *{name}*: {against}."
     start = "Mostly because" if agrees else f"For *{name}*:"
     return f"{start} {for_it}" + (f"; against it: {against}." if against else ".")
+
+
+def _named(found: list[tuple[str, float]], source: str) -> Iterator[str]:
+    """One clause for all nodes of a source, with how much they say together."""
+    if found:
+        who = _and([f"*{shortened(name)}*" for name, _ in found])
+        are = "is" if len(found) == 1 else "are"
+        said = f"{who} {are} among its neighbours"
+        if source == SHARING:
+            said = f"it shares a node with {who}"
+        yield f"{said} ({signed(sum(margin for _, margin in found))})"
 
 
 def _and(texts: list[str]) -> str:
