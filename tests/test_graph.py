@@ -94,8 +94,8 @@ def test_weighted_rows_in_both_directions_add_up():
         "1 self-loop row was set aside.",
         "1 edge row of weight 0 was dropped.",
         "2 edge rows were added to the weight of earlier ones.",
-        "1 pair has edges both ways with different weights. If edges have a direction, use "
-        "directed=True.",
+        "1 pair of nodes has edges both ways with different weights, which were added up. If edges "
+        "have a direction, use directed=True.",
     )
     np.testing.assert_array_equal(graph.adjacency.toarray(), [[0, 7.5, 0], [7.5, 0, 0], [0, 0, 0]])
     assert graph.num_nodes == 3  # the edge of weight 0 still names its nodes
@@ -230,8 +230,8 @@ def test_another_matrix_is_a_list_of_edges():
     graph = noticed(
         lambda: Graph.from_scipy(weighted),
         "1 edge row was added to the weight of an earlier one.",
-        "1 pair has edges both ways with different weights. If edges have a direction, use "
-        "directed=True.",
+        "1 pair of nodes has edges both ways with different weights, which were added up. If edges "
+        "have a direction, use directed=True.",
     )
     np.testing.assert_array_equal(graph.adjacency.toarray(), [[0, 3, 0], [3, 0, 3], [0, 3, 0]])
 

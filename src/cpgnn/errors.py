@@ -72,6 +72,12 @@ def advise(template: str, **settings: object) -> Message:
     return Message(*parts)
 
 
+def mentions(text: str, parameter: str) -> bool:
+    """Whether a message names this parameter."""
+    parts = text.parts if isinstance(text, Message) else ()
+    return any(isinstance(part, Mention) and part.parameter == parameter for part in parts)
+
+
 class CPGNNError(Exception):
     """Base of every error that the library raises on purpose."""
 

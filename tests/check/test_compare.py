@@ -197,7 +197,7 @@ def test_named_and_rare_is_only_a_note():
     report = check(rare(), positive="hunter", compare=False)
     warning = next(f for f in report.findings if f.code == "accuracy-says-nothing")
     assert warning.severity == "note"
-    assert "positive='hunter'" in warning.advice
+    assert warning.advice.startswith("Nothing here. Give 'fit' positive='hunter' as well")
 
 
 def test_too_few_of_the_class_that_is_looked_for():

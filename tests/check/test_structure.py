@@ -35,6 +35,8 @@ def test_repeated_rows():
     assert found["repeated-edges"].count == 2
     assert found["repeated-edges"].severity == "note"
     assert found["repeated-edges"].nodes == ("a", "b")
+    said = "2 rows join the same two nodes, in the same direction, as an earlier row."
+    assert found["repeated-edges"].detail.startswith(said), "amounts and dates may differ"
 
 
 def test_edges_of_two_types_repeat_nothing():
@@ -52,6 +54,28 @@ def test_some_edges_in_one_direction_and_others_in_both():
     assert found["one-direction-edges"].nodes == ("a", "b")  # the rarer kind
     assert "1 in both" in found["one-direction-edges"].detail
     assert found["one-direction-edges"].severity == "note"
+
+
+def test_directions_are_no_news_where_it_is_said_that_there_are_none():
+    rows = np.array([(0, 1), (1, 0), (1, 2), (3, 2)]).T
+    with pytest.warns():
+        graph = Graph.from_edges(*rows)
+    assert codes(edge_rows(graph, rows))
+    assert not codes(edge_rows(graph, rows, undirected=True))
+    mostly_both = np.array([(0, 1), (1, 0), (1, 2), (2, 1), (2, 3)]).T
+    assert codes(edge_rows(graph, mostly_both, undirected=True)), "a row may be missing"
+
+
+def test_kinds_that_cannot_have_a_label_are_not_missed_in_parts_without_one():
+    """Accounts 0 to 3 and cards 4 to 7: the last two cards are a part of their own."""
+    y = [0, 1, -1, -1, -1, -1, -1, -1]
+    graph = Graph.from_edges([0, 1, 2, 3, 6], [4, 4, 5, 5, 7], num_nodes=8, labels=y)
+    assert codes(parts(graph))["parts-without-labels"].count == 5
+    graph = graph.with_kinds(["account"] * 4 + ["card"] * 4)
+    found = codes(parts(graph))["parts-without-labels"]
+    assert (found.count, found.nodes) == (2, ("2", "3"))
+    y = [0, 1, 0, 1, -1, -1, -1, -1]
+    assert "parts-without-labels" not in codes(parts(graph.with_labels(y, [0, 1])))
 
 
 def test_ordinary_payments_are_no_problem():

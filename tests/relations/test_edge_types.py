@@ -304,6 +304,6 @@ def test_a_notice_about_a_type_names_options_as_each_surface_does():
             [0, 1, 0], [1, 0, 1], weights=[1.0, 2.0, 1.0], relation=["owes", "owes", "likes"]
         )
     [said] = [notice for notice in graph.notices if "both ways" in notice]
-    assert said.startswith("owes: 1 pair has edges both ways")
+    assert said.startswith("owes: 1 pair of nodes has edges both ways")
     assert said.endswith("use directed=True.")
     assert in_words(said).endswith("use --directed.")

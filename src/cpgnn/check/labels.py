@@ -57,7 +57,8 @@ def rare_positive(graph: Graph, positive: str | None) -> tuple[int | None, list[
         f"{percent(1 - share)} of them. It is judged by average precision instead, which is "
         f"{percent(share)} for a random order.",
         advise(
-            "Use {}: nodes are then ranked by its probability, and the model is chosen by average "
+            ("Use {}" if positive is None else "Nothing here. Give 'fit' {} as well")
+            + ": nodes are then ranked by its probability, and the model is chosen by average "
             "precision.",
             positive=names[target],
         ),

@@ -103,12 +103,17 @@ class CheckReport:
 
 
 def find(
-    graph: Graph, split: Split | None = None, *, rows: np.ndarray | None = None, seed: int = 0
+    graph: Graph,
+    split: Split | None = None,
+    *,
+    rows: np.ndarray | None = None,
+    undirected: bool = False,
+    seed: int = 0,
 ) -> tuple[Finding, ...]:
     """What is wrong or risky in this graph, worst first; arguments as in `check`."""
     border = split or _border(graph, seed)
     found = (
-        () if rows is None else edge_rows(graph, rows),
+        () if rows is None else edge_rows(graph, rows, undirected=undirected),
         counted(Stats.of(graph), graph),
         weights(graph),
         parts(graph),
@@ -128,6 +133,7 @@ def check(
     split: Split | None = None,
     *,
     rows: np.ndarray | None = None,
+    undirected: bool = False,
     compare: bool = True,
     positive: str | None = None,
     seed: int = 0,
@@ -139,6 +145,7 @@ def check(
         would draw it with this seed: a fifth of every class is test.
     rows: the edges as a file lists them, positions [2, m], and a third row with codes of their
         types, if any; a `Graph` no longer knows which were repeated or one-directional.
+    undirected: it is known that their direction says nothing.
     compare: train briefly with and without the graph. Neither this nor the test of independence
         looks at test labels.
     positive: the class that is looked for. The comparison is then by its average precision, as it
@@ -161,6 +168,7 @@ def check(
             graph, usable, positive=target, graph_speaks=speaks, seed=seed, begin=begin
         )
     labelled = np.flatnonzero(graph.labels >= 0)
+    listed: dict[str, Any] = {"rows": rows, "undirected": undirected}
     return CheckReport(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
@@ -168,7 +176,7 @@ def check(
         labelled=len(labelled),
         features=graph.num_features or 0,
         labelled_edges=graph.adjacency[labelled][:, labelled].nnz // 2,
-        findings=worst_first([*found, *find(graph, split, rows=rows, seed=seed)]),
+        findings=worst_first([*found, *find(graph, split, seed=seed, **listed)]),
         homophily=Homophily.of(graph, by_weight=False),
         homophily_by_weight=Homophily.of(graph) if graph.is_weighted else None,
         relations=relation_worths(graph.with_labels(known, graph.class_names)),
@@ -184,7 +192,8 @@ def check_loaded(loaded: LoadedGraph, *, seed: int = 0, **options: Any) -> Check
     split = None
     if loaded.split is not None and _has_two_classes(loaded.graph):
         split = choose_split(loaded, test=0.2, validation=0.0, seed=seed)
-    report = check(loaded.graph, split, rows=loaded.rows, seed=seed, **options)
+    listed: dict[str, Any] = {"rows": loaded.rows, "undirected": loaded.undirected}
+    report = check(loaded.graph, split, seed=seed, **listed, **options)
     more = [*missing_features(loaded), *one_sided(loaded)]
     return replace(report, findings=worst_first([*more, *report.findings]))
 

@@ -17,13 +17,14 @@ LARGE = 10
 """A mean weight from which on weights are called large."""
 
 
-def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
+def edge_rows(graph: Graph, rows: np.ndarray, *, undirected: bool = False) -> Iterator[Finding]:
     """Repeated rows, and edges given in one direction where others are given in both.
 
     `rows` [2, m] are the edges as the file lists them, as positions of nodes; a third row has the
     codes of their types: edges of two types repeat nothing. Payments and the
     like go one way, now and then both, and may repeat: that is a risk only if most edges are
-    listed twice, so that the weights of the others seem to count half.
+    listed twice, so that the weights of the others seem to count half; otherwise it is no news
+    where it was said that edges are `undirected`.
     """
     source, target, *types = (part[rows[0] != rows[1]].astype(np.int64) for part in rows)
     n = max(graph.num_nodes, 1)
@@ -37,10 +38,13 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
             "note",
             "repeated-edges",
             "The same edge is listed more than once",
-            f"{count(repeated, 'row repeats', 'rows repeat')} an earlier one exactly. "
+            f"{count(repeated, 'row joins', 'rows join')} the same two nodes, in the same "
+            "direction, as an earlier row. "
             + ("Their weights were added up." if summed else "Each edge counts once."),
-            "Remove the repeats, unless they are separate events"
-            + ("." if summed else ": then count them in a weight column."),
+            "Nothing, if they are separate events, such as payments. If they are copies, drop them."
+            if summed
+            else "Nothing, if they are copies. If they are separate events, such as payments, and "
+            "should count, give their number in a weight column.",
             repeated,
             named(graph, pd.unique(ends[times > 1].ravel())),
         )
@@ -50,6 +54,8 @@ def edge_rows(graph: Graph, rows: np.ndarray) -> Iterator[Finding]:
     if 0 < one_way < len(directed) and not any(kind.directed for kind in graph.edge_types):
         both = (len(directed) - one_way) // 2
         mostly_both = both > one_way
+        if undirected and not mostly_both:
+            return
         odd = ends[~mutual if mostly_both else mutual]
         yield Finding(
             "risk" if mostly_both and summed else "note",
@@ -109,7 +115,7 @@ def parts(graph: Graph) -> Iterator[Finding]:
         several,
         named(graph, (part != sizes.argmax()) & connected),
     )
-    dark = connected & ~np.isin(part, part[graph.labels >= 0])
+    dark = connected & ~np.isin(part, part[graph.labels >= 0]) & graph.predicted
     if dark.any() and graph.num_classes:
         blind = graph.features is None
         yield Finding(

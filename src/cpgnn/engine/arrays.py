@@ -113,7 +113,8 @@ def unequal_ways(source: np.ndarray, target: np.ndarray, weights: np.ndarray, n:
 def _both_ways(pairs: int) -> list[str]:
     if not pairs:
         return []
-    said = f"{count(pairs, 'pair has', 'pairs have')} edges both ways with different weights. "
+    pair = count(pairs, "pair of nodes has", "pairs of nodes have")
+    said = f"{pair} edges both ways with different weights, which were added up. "
     return [Message(said, advise("If edges have a direction, use {}.", directed=True))]
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from cpgnn.engine.memory import check_classes
 from cpgnn.engine.text import count, listed
-from cpgnn.errors import GraphNotice, check_choice, wrong_value
+from cpgnn.errors import GraphNotice, check_choice, mentions, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.io import rare_classes
 from cpgnn.io.address import Address, Place, locate
@@ -63,6 +63,8 @@ class LoadedGraph:
     """Columns of the edges that were found by what they hold, for reading later files."""
     headers: tuple[tuple[str, ...], ...] = ()
     """The headers of the tables, without odd names, for reading later files."""
+    undirected: bool = False
+    """Whether `directed=False` said that edges have no direction."""
 
 
 def read_graph(
@@ -159,6 +161,8 @@ def read_graph(
     if split is None:
         notices += rare_classes.single_labels(graph)
     said = tuple(dict.fromkeys((*notices, *graph.notices)))  # one file may be read twice
+    settled = chosen.directed is False
+    said = tuple(notice for notice in said if not (settled and mentions(notice, "directed")))
     graph = replace(graph, notices=said, kinds=kinds, mixed=mixed)
     kept = keep_rows is True or len(given.source) <= keep_rows
     made = None if rows is None else with_kinds(rows.columns, graph)
@@ -172,6 +176,7 @@ def read_graph(
         times=_times(parts, chosen.split_time),
         guessed=given.guessed,
         headers=() if tables else parts.headers,
+        undirected=settled,
     )
 
 

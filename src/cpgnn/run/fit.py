@@ -61,7 +61,8 @@ def train_run(
     graph = loaded.graph
     edge_findings: tuple[Finding, ...] = ()
     if loaded.rows is not None and loaded.rows.shape[1] <= MOST_ROWS:
-        edge_findings = (*edge_rows(graph, loaded.rows), *weights(graph))
+        found_in_rows = edge_rows(graph, loaded.rows, undirected=loaded.undirected)
+        edge_findings = (*found_in_rows, *weights(graph))
     check_choice("coverage_per", coverage_per, get_args(Per))
     if coverage is not None:
         check_share("coverage", coverage, zero=False)
