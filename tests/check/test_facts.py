@@ -38,8 +38,8 @@ def test_stats_tell_every_relation_by_which_labels_meet():
         directed=["pays"],
     ).with_kinds(["account", "account", "account", "device"])
     found = Stats.of(graph).relations
-    assert list(found) == ["pays (out)", "pays (in)", "uses, shared"]
+    assert list(found) == ["pays (out)", "pays (in)", "uses (shared)"]
     assert found["pays (out)"].tolist() == [[0, 1], [1, 0]]
-    assert found["uses, shared"][0].tolist() == [1, 0]
-    assert np.isnan(found["uses, shared"][1]).all()
+    assert found["uses (shared)"][0].tolist() == [1, 0]
+    assert np.isnan(found["uses (shared)"][1]).all()
     assert Stats.of(Graph.from_edges([0], [1], num_nodes=2, labels=[0, 1])).relations == {}

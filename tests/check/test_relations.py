@@ -72,8 +72,8 @@ def test_shared_devices_are_told_and_too_few_are_not_judged():
     graph = graph.with_kinds(["account"] * 40 + ["device"] * 10)
     report = check(graph, compare=False)
     found = {one["name"]: one for one in report.to_dict()["relations"]}
-    assert found["edges, shared"]["within"] == 1
-    assert found["edges, shared"]["tells"]
+    assert found["edges (shared)"]["within"] == 1
+    assert found["edges (shared)"]["tells"]
     assert found["edges"] == {
         "name": "edges", "edges": 0, "within": None, "informativeness": None, "tells": None,
     }  # fmt: skip

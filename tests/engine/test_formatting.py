@@ -8,10 +8,10 @@ import pytest
 
 from cpgnn.engine.formatting import (
     between,
+    carried,
     percent,
     probability,
     quoted,
-    relation_name,
     what_decides,
     whole_percent,
 )
@@ -33,9 +33,9 @@ from cpgnn.engine.formatting import (
         (probability(0.97312), "97.31 %"),
         (probability(0.999951), "> 99.99 %"),
         (probability(0.00004), "< 0.01 %"),
-        (relation_name("uses, shared"), "uses (shared)"),
-        (relation_name("pays (out)"), "pays (out)"),
-        (what_decides({"own": 0.4, "uses, shared": 0.6}), "its own part 40 %, uses (shared) 60 %"),
+        (carried({"own": 0.4, "pays (out)": 0.6}, "pays (out)"), "60 % of the evidence"),
+        (carried({"own": 0.4, "pays (out)": 0.6}, "pays (in)"), "not heard by the model"),
+        (what_decides({"own": 0.4, "uses (shared)": 0.6}), "its own part 40 %, uses (shared) 60 %"),
         (quoted("a" * 50), f"“{'a' * 26}…{'a' * 13}”"),
     ],
 )

@@ -72,7 +72,7 @@ def test_who_shares_a_device(seed, directed, weighted):
     expected = np.zeros((8, 8))
     expected[:5, :5] = W
     np.testing.assert_allclose(relation.matrix.toarray(), expected, rtol=1e-5)
-    assert relation.name == "uses, shared"
+    assert relation.name == "uses (shared)"
 
 
 def test_too_many_pairs_are_left_out():
@@ -94,9 +94,9 @@ def test_sets_of_relations():
     assert relation_sets(kinds, heard_relations(kinds)) == [
         ("edges",),
         ("uses",),
-        ("edges", "uses, shared"),
-        ("uses", "uses, shared"),
-        ("uses, shared",),
+        ("edges", "uses (shared)"),
+        ("uses", "uses (shared)"),
+        ("uses (shared)",),
     ]
 
 

@@ -65,7 +65,7 @@ def test_nodes_types_and_kinds_in_any_order(seed):
         at[ends[:, rows]], types[rows], [calls[kind] for kind in kinds[back]], labels[back]
     )
     one, two = heard_relations(first), heard_relations(other)
-    assert one.keys() == two.keys() == {"pays (out)", "pays (in)", "uses", "uses, shared", "edges"}
+    assert one.keys() == two.keys() == {"pays (out)", "pays (in)", "uses", "uses (shared)", "edges"}
     for name, relation in one.items():
         there = two[name].matrix.toarray()[np.ix_(at, at)]
         np.testing.assert_allclose(relation.matrix.toarray(), there, rtol=1e-6)
@@ -74,6 +74,6 @@ def test_nodes_types_and_kinds_in_any_order(seed):
     known = np.arange(ACCOUNTS)
     worlds = Worlds.of(labels, CLASSES, known[:20], known[20:])
     logs = np.log(rng.dirichlet(np.ones(CLASSES), (worlds.num_worlds, N)).astype(np.float32))
-    names = ["pays (out)", "pays (in)", "uses, shared"]
+    names = ["pays (out)", "pays (in)", "uses (shared)"]
     here = said(first, worlds, logs, np.arange(N), names)
     np.testing.assert_allclose(said(other, worlds, logs, at, names[::-1]), here, atol=2e-3)

@@ -17,7 +17,6 @@ import pandas as pd
 import scipy.sparse as sp
 
 from cpgnn.blend.second_stage import Hearers, Stage, beliefs
-from cpgnn.engine.formatting import relation_name
 from cpgnn.engine.text import count
 from cpgnn.errors import BeliefOverflowError
 from cpgnn.graph import Graph
@@ -105,7 +104,7 @@ class Blend:
             p.relations for p in self.priors if isinstance(p, TogetherPrior) and w[p.name] >= LEAST
         )
         heard = dict.fromkeys([*(hears.relation for hears in self.hears), *chain(*own)])
-        return f"{priors or 'no prior'}; {', '.join(map(relation_name, heard))}"
+        return f"{priors or 'no prior'}; {', '.join(heard)}"
 
 
 @dataclass(frozen=True, eq=False)

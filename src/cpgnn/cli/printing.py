@@ -20,10 +20,10 @@ from cpgnn.engine.formatting import (
     SHARED_NODE_LINKS,
     Counted,
     between,
+    carried,
     matrix_title,
     percent,
     ratio,
-    relation_name,
     what_decides,
 )
 from cpgnn.errors import Message, tidy
@@ -132,8 +132,7 @@ def print_run(run: Run, out: Path) -> None:
         made = classifier.edge_frequency_interval_
         print_edge_frequency(to, made, names, counted(run.graph))
         for name, frequency in list(run.relations.items())[:MOST_RELATIONS]:
-            share = classifier.evidence_.get(name, 0.0)
-            title = f"{relation_name(name)} ({percent(share, 0)} of the evidence), in percent"
+            title = f"{name}: {carried(classifier.evidence_, name)}, in percent"
             show(to, share_table(title, frequency.share, names))
     if note := _only_its_nodes(classifier):
         to.print(note)
@@ -277,7 +276,7 @@ def print_stats(stats: Stats) -> None:
         title = f"H: {matrix_title('edge weight' if stats.weighted else 'edges')}"
         show(to, share_table(title, stats.compatibility_matrix(), names))
     for name, H in list(stats.relations.items())[:MOST_RELATIONS]:
-        show(to, share_table(f"H: {relation_name(name)}, in percent", H, names))
+        show(to, share_table(f"H: {name}, in percent", H, names))
 
 
 def print_demo(demo: Demo, picture: Path, report: Path) -> None:

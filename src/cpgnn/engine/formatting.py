@@ -48,13 +48,14 @@ def probability(p: float) -> str:
 def what_decides(evidence: Mapping[str, float]) -> str:
     """The shares of own part and relations: "its own part 29 %, edges 71 %"."""
     named = {"own": "its own part"}
-    shares = {named.get(n, relation_name(n)): percent(x, 0) for n, x in evidence.items()}
+    shares = {named.get(n, n): percent(x, 0) for n, x in evidence.items()}
     return ", ".join(f"{name} {share}" for name, share in shares.items())
 
 
-def relation_name(name: str) -> str:
-    """A relation in a list of several: "uses (shared)", like "pays (out)"."""
-    return f"{name.removesuffix(', shared')} (shared)" if name.endswith(", shared") else name
+def carried(evidence: Mapping[str, float], relation: str) -> str:
+    """How much a relation says: "71 % of the evidence"."""
+    share = evidence.get(relation, 0.0)
+    return f"{percent(share, 0)} of the evidence" if share else "not heard by the model"
 
 
 def signed(margin: float) -> str:

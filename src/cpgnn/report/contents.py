@@ -8,7 +8,7 @@ import numpy as np
 
 from cpgnn.check import find
 from cpgnn.check.finding import worst_first
-from cpgnn.engine.formatting import matrix_title, percent, ratio, relation_name, what_decides
+from cpgnn.engine.formatting import carried, matrix_title, percent, ratio, what_decides
 from cpgnn.engine.text import count
 from cpgnn.evaluation.calibration import AS_THEY_ARE, LEAST, Calibration, Reliability
 from cpgnn.evaluation.verdict import measured
@@ -85,9 +85,7 @@ def _relations(run: Run) -> tuple[Grid, ...]:
     """One matrix for each relation, the weightiest first; none if there is only one."""
     evidence, grids = run.classifier.evidence_, []
     for name, F in list(run.relations.items())[:MOST_RELATIONS]:
-        share = evidence.get(name, 0.0)
-        carries = f"{percent(share, 0)} of the evidence" if share else "not heard by the model"
-        grids.append(share_grid(f"{relation_name(name)}: {carries}", F, tuple(run.class_names)))
+        grids.append(share_grid(f"{name}: {carried(evidence, name)}", F, tuple(run.class_names)))
     return tuple(grids)
 
 

@@ -32,7 +32,6 @@ from cpgnn.blend.second_stage import (
     fit_second_stage,
 )
 from cpgnn.engine.cross_fitting import Worlds
-from cpgnn.engine.formatting import relation_name
 from cpgnn.engine.scores import validation_score
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Inputs
@@ -98,7 +97,7 @@ class Way:
     pull: Pull
 
     def __str__(self) -> str:
-        heard = ", ".join(relation_name(one.relation) for one in self.hears)
+        heard = ", ".join(one.relation for one in self.hears)
         name = f"{heard}, γ = {self.gamma:g}, λ = {self.lam:g}"
         name += "" if self.rounds == ROUNDS else f", {self.rounds} rounds"
         return name if self.pull == USUAL else f"{name}, μ = {self.pull.own:g}"
