@@ -17,7 +17,7 @@ import pytest
 
 from cpgnn.errors import InputError
 from cpgnn.io import databases, read_graph, rows, workbooks
-from cpgnn.io.address import locate
+from cpgnn.io.address import Address, locate
 from cpgnn.io.headers import HeaderRule
 
 duckdb = pytest.importorskip("duckdb")
@@ -351,3 +351,11 @@ def test_duckdb_takes_no_path_that_is_not_utf8(tmp_path):
     with pytest.raises(InputError, match="The path must be UTF-8") as caught:
         read_graph(f"{odd}?table=edges")
     assert str(caught.value).isprintable()
+
+
+def test_the_name_of_a_sheet_is_shown_as_it_was_typed():
+    for name in ("Käufe 2024", "50 %", "A&B", "a+b", "x=y"):
+        place = Address("book.xlsx", {"sheet": name})
+        assert locate(str(place)) == place
+    assert str(locate("b.xlsx?sheet=Käufe 2024")) == "b.xlsx?sheet=Käufe 2024"
+    assert str(locate("b.xlsx?sheet=A%26B")) == "b.xlsx?sheet=A%26B"

@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 StrPath = str | os.PathLike[str]
 OPTIONS = ("table", "sheet", "schema")
@@ -30,9 +30,13 @@ class Address:
         return self.location
 
     def __str__(self) -> str:
-        """Without a password."""
+        """Without a password; names as they are read, where `locate` understands them so."""
         shown = re.sub(r"(://[^/@:]*):[^@]*@", r"\1:***@", self.location)
-        return shown + (f"?{urlencode(self.options)}" if self.options else "")
+        options = (
+            f"{key}={re.sub('[%&+]', lambda sign: quote(sign[0]), value)}"
+            for key, value in self.options.items()
+        )
+        return "?".join(filter(None, (shown, "&".join(options))))
 
     @property
     def file(self) -> Path | None:
