@@ -26,6 +26,18 @@ def test_predictions_are_not_fitted_to(cpgnn, run):
     assert " 40 " in next(line for line in done.out.splitlines() if "labelled nodes" in line) + " "
 
 
+def test_every_edge_of_the_file_is_counted(cpgnn, files):
+    """With a direction, an edge may be there both ways."""
+    edges = pd.read_csv("edges.csv", dtype=str)
+    back = edges[:7].rename(columns={"source": "target", "target": "source"})
+    pd.concat([edges, back]).to_csv("edges.csv", index=False)
+    fit = "fit edges.csv --labels labels.csv --directed --prior mlp --layers 1 --epochs 5 --out run"
+    assert cpgnn(*fit.split()).code == 0
+    done = cpgnn("export", "run", "--to", "graphml", "--out", "g.graphml")
+    assert done.out == "80 nodes and 167 edges written to g.graphml\n", done.err
+    assert nx.read_graphml("g.graphml").number_of_edges() == 167
+
+
 def test_errors_say_what_to_do(cpgnn, run):
     for words, said in (
         ("nowhere --to gexf --out g.gexf", "cpgnn fit"),

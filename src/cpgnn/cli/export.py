@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from cpgnn.cli import options as opt
-from cpgnn.io.presence import check_run_folder
+from cpgnn.io.presence import check_run_folder, check_spares
 
 
 def export(
@@ -23,11 +23,12 @@ def export(
     check_run_folder(run)
 
     from cpgnn.cli.progress import waiting
-    from cpgnn.run.export import check_export, export_run
+    from cpgnn.run.export import check_export, export_run, listed_edges
 
     check_export(out, to)
+    check_spares("out", out, run)
     [fitted] = opt.fitted_runs(run, threads=threads)
     with waiting("writing the graph"):
         export_run(fitted, out, to)
-    graph = fitted.graph
-    print(f"{graph.num_nodes:,} nodes and {graph.num_edges:,} edges written to {out}")
+    edges = sum(edges.nnz for edges in listed_edges(fitted.graph, to))
+    print(f"{fitted.graph.num_nodes:,} nodes and {edges:,} edges written to {out}")

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.text import shorten
 from cpgnn.errors import Message, advise, check_choice, must_be
+from cpgnn.graph import Graph
 from cpgnn.io import atomic_folder, atomic_write, check_free, write_table
 from cpgnn.io.files import StrPath
 from cpgnn.io.presence import check_ending
@@ -86,7 +87,7 @@ def export_run(run: Run, out: StrPath, to: ExportFormat) -> Path:
     if not run.has_graph:
         hint = "Fit with 'cpgnn fit'. After 'cpgnn spark fit', 'cpgnn spark predict' has the nodes."
         raise must_be("The run", "have the graph it was fitted on", "none", hint)
-    tables = _tables(run, both_ways=to != "parquet")
+    tables = _tables(run, to)
     if to == "parquet":
         with atomic_folder(out) as folder:
             write_table(folder / NODES, tables.nodes)
@@ -112,7 +113,7 @@ def check_export(out: StrPath, to: str) -> Path:
     return Path(out)
 
 
-def _tables(run: Run, *, both_ways: bool) -> _Tables:
+def _tables(run: Run, to: ExportFormat) -> _Tables:
     nodes = run_predictions(run)
     P = nodes[[f"p_{name}" for name in run.class_names]]
     nodes.insert(nodes.columns.get_loc("class") + 1, "probability", P.max(axis=1))
@@ -124,14 +125,20 @@ def _tables(run: Run, *, both_ways: bool) -> _Tables:
     if graph.kinds is not None:
         of_kind = np.array(graph.kinds.names, dtype=object)[graph.kinds.codes]
         nodes.insert(1, "kind", of_kind if len(nodes) == len(of_kind) else of_kind[graph.predicted])
-    directed = any(kind.directed for kind in graph.types)
-    every = directed and both_ways
-    each = [sp.coo_array(t.matrix) if every else t.each_once() for t in graph.types]
+    each = listed_edges(graph, to)
     source, target = (np.concatenate([M.coords[end] for M in each]) for end in (0, 1))
     named = [np.full(M.nnz, t.name, dtype=object) for M, t in zip(each, graph.types, strict=True)]
     types = np.concatenate(named) if graph.has_types else None
     weight = np.concatenate([M.data for M in each])
+    directed = any(kind.directed for kind in graph.types)
     return _Tables(nodes, source, target, weight, types, directed)
+
+
+def listed_edges(graph: Graph, to: ExportFormat) -> list[sp.coo_array]:
+    """The edges of each type as this format lists them: each once, or in both directions in XML
+    if it has none and others have."""
+    every = to != "parquet" and any(kind.directed for kind in graph.types)
+    return [sp.coo_array(kind.matrix) if every else kind.each_once() for kind in graph.types]
 
 
 def _edge_table(tables: _Tables) -> pa.Table:
