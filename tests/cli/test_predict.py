@@ -379,3 +379,34 @@ def test_the_kinds_of_another_whole_graph_are_those_of_the_fit(cpgnn, tmp_path, 
     )
     pd.testing.assert_frame_equal(two.loc[one.index], one)
     assert len(one) == len(two) == 60
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "predict run later.csv --out later.csv",
+        "predict run later.csv --out link.csv",
+        "predict run later.csv --features features.csv --out features.csv",
+        "predict run --out run/predictions.csv",
+        "suggest run --out run/review.csv",
+        "review-labels run --out run/predictions.parquet",
+        "diff run run --out run/history.csv",
+        "report run --out run/graph.npz",
+        "explain run 001 --out run/metrics.json",
+        "explain run --nodes-file later.csv --out later.csv",
+    ],
+)
+def test_no_file_of_the_run_and_none_that_is_read_is_overwritten(cpgnn, files, run, words):
+    later(files)
+    (files / "link.csv").symlink_to(files / "later.csv")
+    before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
+    done = cpgnn(*words.split())
+    assert done.code == 2
+    assert "'--out' must not replace a file" in done.err
+    assert "Try another name" in done.err
+    assert {path: path.read_bytes() for path in files.rglob("*") if path.is_file()} == before
+
+
+def test_a_new_file_in_the_run_folder_and_its_report_are_written(cpgnn, files, run):
+    assert cpgnn("predict", "run", "--out", "run/more.csv").code == 0
+    assert cpgnn("report", "run", "--out", "run/report.html").code == 0

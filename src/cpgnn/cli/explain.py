@@ -10,7 +10,7 @@ import typer
 
 from cpgnn.cli import options as opt
 from cpgnn.errors import InputError
-from cpgnn.io.presence import EXPLANATIONS, check_ending, check_files
+from cpgnn.io.presence import EXPLANATIONS, check_ending, check_files, check_spares
 
 
 def explain(
@@ -50,6 +50,9 @@ def explain(
         raise InputError("Name at least one NODE, or use --nodes-file.")
     if out:
         check_ending(out, *EXPLANATIONS)
+    files = {"out": out, "picture": picture, "neighbourhood": neighbourhood}
+    for name, path in files.items():
+        check_spares(name, path, run, nodes_file)
     [fitted] = opt.fitted_runs(run, threads=threads)
 
     from cpgnn.cli.progress import waiting
@@ -62,7 +65,8 @@ def explain(
 
     ids = list(nodes or [])
     if nodes_file is not None:
-        columns = Columns(**opt.columns({"node_id": node_id}, fitted.options))
+        named = opt.columns({"node_id": node_id}, fitted.options)
+        columns = Columns(**named | {"headers": fitted.headers})
         ids += read_node_ids(nodes_file, columns)
     for path in filter(None, (picture, neighbourhood)):
         check_picture(path, len(ids))

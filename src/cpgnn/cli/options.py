@@ -13,7 +13,13 @@ import typer
 
 from cpgnn.errors import LARGEST_SEED, InputError, check_share, must_be
 from cpgnn.io.address import locate
-from cpgnn.io.presence import TABLES, check_ending, check_files, check_run_folder
+from cpgnn.io.presence import (
+    TABLES,
+    check_ending,
+    check_files,
+    check_run_folder,
+    check_spares,
+)
 
 if TYPE_CHECKING:
     from cpgnn.classifier import CPGNNClassifier
@@ -283,6 +289,7 @@ def fitted_runs(
         check_run_folder(run)
     if out is not None:
         check_ending(out, *TABLES)
+        check_spares("out", out, *runs)
 
     from cpgnn.cli.progress import waiting
     from cpgnn.run.load import load_run

@@ -10,7 +10,7 @@ import typer
 
 from cpgnn.cli import options as opt
 from cpgnn.errors import wrong_value
-from cpgnn.io.presence import TABLES, check_ending, check_run_folder
+from cpgnn.io.presence import TABLES, check_ending, check_run_folder, check_spares
 
 
 @opt.reads_tables
@@ -43,6 +43,7 @@ def predict(
     given = opt.by_name(locals())
     check_ending(out, *TABLES)
     check_run_folder(run)
+    check_spares("out", out, run, edges, *(features or ()))
 
     from cpgnn.cli.printing import in_words
     from cpgnn.evaluation.thresholds import Flag

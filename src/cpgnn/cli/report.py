@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cpgnn.cli import options as opt
-from cpgnn.io.presence import check_run_folder
+from cpgnn.io.presence import REPORT, check_run_folder, check_spares
 
 
 def report(
@@ -20,6 +20,8 @@ def report(
 ) -> None:
     """Write a run as one HTML page that works offline."""
     check_run_folder(run)
+    if out is None or out.resolve() != (run / REPORT).resolve():
+        check_spares("out", out, run)
 
     from cpgnn.cli.progress import waiting
     from cpgnn.run.folder import write_report

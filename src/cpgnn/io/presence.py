@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cpgnn.errors import InputError, either, must_be, tidy
+from cpgnn.errors import InputError, either, must_be, tidy, wrong_value
 from cpgnn.io.address import Address, StrPath, locate
 from cpgnn.io.problems import Problems
 
-CONFIG = "config.json"
+CONFIG, REPORT = "config.json", "report.html"
 TABLES = "a table", ".csv", ".parquet"
 EXPLANATIONS = "an explanation", ".json", ".csv", ".parquet"
 PICTURES = "a picture", ".png", ".svg"
@@ -39,6 +39,24 @@ def check_run_folder(folder: StrPath) -> None:
     if not (folder / CONFIG).is_file():
         got = f"one without {CONFIG}" if folder.is_dir() else "no folder"
         raise must_be(f"{folder}", "be a folder that 'cpgnn fit' wrote", got)
+
+
+def check_spares(parameter: str, out: StrPath | None, *kept: StrPath | None) -> None:
+    """Raises if the file that this parameter names would replace one of these files, or one in
+    these folders."""
+    if out is None or not Path(out).exists():
+        return
+    for path in kept:
+        if path is None:
+            continue
+        place = locate(path)
+        file = place.file if isinstance(place, Address) else place
+        if file is None or not file.exists():
+            continue
+        inside = file.is_dir() and Path(out).resolve().is_relative_to(file.resolve())
+        if inside or file.samefile(out):
+            must = f"not replace {'a file of the run' if inside else 'a file that is read'}"
+            raise wrong_value(parameter, must, repr(str(out)), "Try another name.")
 
 
 def check_ending(path: StrPath, what: str, *known: str) -> Path:

@@ -16,7 +16,7 @@ from cpgnn.evaluation.relation_frequencies import relation_table
 from cpgnn.evaluation.thresholds import Goal
 from cpgnn.io import LoadedGraph, atomic_folder, atomic_write, check_free, write_graph, write_table
 from cpgnn.io.names import check_graph_names
-from cpgnn.io.presence import CONFIG
+from cpgnn.io.presence import CONFIG, REPORT
 from cpgnn.report.contents import gather
 from cpgnn.report.page import render
 from cpgnn.run.fit import train_run
@@ -25,8 +25,6 @@ from cpgnn.run.manifest import write_manifest
 from cpgnn.run.predictions import matrix_table, review_list, run_predictions
 from cpgnn.run.run import Run
 from cpgnn.splits import PARTS
-
-REPORT = "report.html"
 
 
 def fit_run(
