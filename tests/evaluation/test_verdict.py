@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,25 @@ def test_with_and_without_the_graph_by_average_precision():
     same = WithoutGraph.of(P, P, labels, positive=0)
     assert judge(test, same).word == "unclear"
     assert same.average_precision_gain.value == 0
+
+
+def test_what_is_flagged_without_the_graph_has_a_price():
+    """Who flags nearly everything finds nearly everything."""
+    P, labels = ranked(3.0)
+    test = evaluate(P, labels, NAMES, positive=0)
+
+    def told(recall: float, precision: float) -> str:
+        of = {"precision": share(30, 40), "recall": share(15, 20)}
+        other = {"precision": share(2000 * precision, 2000), "recall": share(20 * recall, 20)}
+        flag = Flag("fraud", 0.4, None, of)
+        blind = replace(WithoutGraph.of(P, P, labels, positive=0), threshold=other)
+        [line] = [line for line in judge(test, blind, flag).reasons if "are flagged" in line]
+        return line.rpartition("; ")[2]
+
+    said = "without the graph, 95.0 % are found, but only 1.0 % of the nodes flagged are “fraud”."
+    assert told(0.95, 0.01) == said
+    said = "without the graph, 50.0 % are found, and 60.0 % of the nodes flagged are “fraud”."
+    assert told(0.5, 0.6) == said
 
 
 def test_chance_and_few_positives():

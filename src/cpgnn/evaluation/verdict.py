@@ -154,7 +154,12 @@ def _flagged(test: Evaluation, flag: Flag | None, blind: WithoutGraph | None) ->
     if precision.n:
         text += f", and {percent(precision.value)} of the flagged nodes are {name}"
     if blind is not None and blind.threshold is not None:
-        text += f"; without the graph, {percent(blind.threshold['recall'].value)} are found"
+        other, right = blind.threshold["recall"], blind.threshold["precision"]
+        text += f"; without the graph, {percent(other.value)} are found"
+        if right.n:
+            more_for_less = other.value > recall.value and right.value < precision.value
+            text += f", {'but only' if more_for_less else 'and'} {percent(right.value)} of the "
+            text += f"nodes flagged are {name}"
     return (f"{text}.",)
 
 
