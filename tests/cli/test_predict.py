@@ -189,7 +189,7 @@ def test_later_edges_between_known_nodes_need_no_features(cpgnn, files, run):
     lines(files / "more.csv", "source,target", "001,003")
     done = cpgnn("predict", "run", "more.csv", "--out", "out.csv")
     assert done.code == 0, done.err
-    assert "Of 2 known nodes in the later files, 0 took the features given there and 2" in done.err
+    assert "known node" not in done.err, "no features were given"
     assert len(pd.read_csv("out.csv")) == 2
     lines(files / "more.csv", "source,target", "001,new1")
     done = cpgnn("predict", "run", "more.csv", "--out", "other.csv")

@@ -35,7 +35,7 @@ def test_sets_are_written_shown_and_kept(cpgnn, files, fitted):
     test = table[table["split"] == "test"]
     inside = [row.label in row.set.split("|") for row in test.itertuples()]
     assert kept["held_out"]["value"] == pytest.approx(np.mean(inside))
-    assert "For 80 % of all nodes the class is one of those in its set" in fitted.out
+    assert "For 80 % of all nodes, the node's set contains its class" in fitted.out
     assert "Which classes remain for a node?" in (files / "run/report.html").read_text()
 
 

@@ -208,8 +208,11 @@ def test_empty_and_full_sets_are_told_of_the_nodes_that_are_counted():
     contains = np.array([[False, False], [True, True], [False, False]])
     sets = PredictionSets(contains, ("a", "b"), pd.Index(["u", "v", "w"]), promise(0.9))
     text = " ".join(sets.sentences(np.array([True, True, False])))
-    assert "1 node without a label has an empty set: no class looks right. 'u'." in text
-    assert "1 node without a label has all classes in their set" in text
+    assert "1 node without a label has an empty set, so no class looks right: 'u'." in text
+    assert (
+        "1 node without a label has all classes in the set, so nothing can be ruled out: 'v'."
+        in text
+    )
     assert "2 nodes have an empty set" in " ".join(sets.sentences(np.zeros(3, dtype=bool)))
 
 

@@ -49,6 +49,12 @@ def test_a_kind_without_features(write):
     graph = read_graph(edges, labels, write("features.csv", "id,age\na,30\nb,40\n")).graph
     assert graph.kinds.described == (True, False)
     assert any("no node of kind 'device' has features" in n for n in graph.notices)
+    table = "id,age,kind\na,30,account\nb,40,account\nd,50,shop\n"
+    edges_to_shop = write("more.csv", f"{EDGES}a,d,pays\n")
+    bare = write("bare.csv", "id,label\na,good\nb,bad\n")
+    notices = read_graph(edges_to_shop, bare, write("f.csv", table)).graph.notices
+    said = "f.csv ('x' first) are of a kind without features, 'other'."
+    assert any(n.startswith("2 nodes not in ") and n.endswith(said) for n in notices)
     loaded = read_graph(edges, labels, write("partly.csv", "id,age\na,30\nb,\n"))
     (found,) = missing_features(loaded)
     assert found.detail.startswith("1 cell is empty, in the column 'age' (1). ")

@@ -47,7 +47,7 @@ def test_a_class_that_the_model_misses_is_not_doubted(run, monkeypatch):
     monkeypatch.setattr(run.classifier, "honest_", Honest(known, logits), raising=False)
     made, missed = section.labels(run), str(run.graph.class_names[rare])
     assert f"“{missed}” (" in made.model_wrong
-    assert made.model_wrong.endswith("that it is likelier wrong than they are.")
+    assert made.model_wrong.endswith("that the model is more likely to be wrong than the labels.")
     assert made.doubtful
     assert not {label for _, label, *_ in made.doubtful} & {missed}
 

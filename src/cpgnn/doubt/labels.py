@@ -21,7 +21,7 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.doubt.folds import out_of_fold
 from cpgnn.engine.arrays import class_sizes
 from cpgnn.engine.formatting import quoted
-from cpgnn.engine.text import in_a_cell, some
+from cpgnn.engine.text import in_a_cell, together
 from cpgnn.evaluation.conformal import mean_around, strangeness, suits
 from cpgnn.graph import Graph
 from cpgnn.relations.derived import joining
@@ -32,6 +32,8 @@ SOFT = 0.1
 """How much of a neighbour's label is taken to be wrong."""
 NAMED = 5
 """Contradicting neighbours that are named at most."""
+MOST_NAMED = 5
+"""Such classes that a sentence names."""
 MOST = 1 / 3
 """Where a larger share of a class's labels is contradicted, it is the model that is wrong."""
 COLUMNS = ["rank", "id", "label", "suggested", "p_label", "p_suggested", "doubt", "against", "who"]
@@ -89,9 +91,11 @@ def but_missed(table: pd.DataFrame, graph: Graph) -> tuple[pd.DataFrame, str]:
     missed = [name for name, size in named.items() if doubted.get(name, 0) > MOST * size]
     if not missed:
         return table, ""
-    each = some([f"{quoted(name)} ({doubted[name]} of {named[name]})" for name in missed])
+    each = [f"{quoted(name)} ({doubted[name]} of {named[name]})" for name in missed[:MOST_NAMED]]
+    more = [f"{len(missed) - MOST_NAMED:,} more"] if len(missed) > MOST_NAMED else []
     words = (
-        f"The model contradicts so many labels of {each} that it is likelier wrong than they are."
+        f"The model contradicts so many labels of {together([*each, *more])} that the model is "
+        "more likely to be wrong than the labels."
     )
     return table[~table["label"].isin(missed)], words
 

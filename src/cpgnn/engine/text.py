@@ -36,6 +36,11 @@ def some(words: Sequence[str], most: int = 5, number: int | None = None) -> str:
     return f"{shown} and {number - most:,} more" if number > most else shown
 
 
+def together(words: Sequence[str]) -> str:
+    """All of them: "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
 def shorten(text: str, limit: int = 60) -> str:
     """`text`, quoted, as it fits into one line of a message."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")

@@ -124,9 +124,9 @@ class Promise:
 
     def sentences(self) -> list[str]:
         """What was promised and what that rests on, for people."""
-        who = "of every class" if self.per == "class" else "of all nodes"
+        who = "of the nodes of every class" if self.per == "class" else "of all nodes"
         said = [
-            f"For {percent(self.coverage, 0)} {who} the class is one of those in its set, "
+            f"For {percent(self.coverage, 0)} {who}, the node's set contains its class, "
             f"calibrated on {count(sum(self.nodes), 'node')} ({self.source})."
         ]
         if np.isinf(self.thresholds).any():
@@ -190,14 +190,14 @@ class PredictionSets:
         without = " without a label" if unlabelled.any() else ""
         said = self.promise.sentences()
         for nodes, why in (
-            (self.full, "all classes in their set: nothing can be ruled out"),
-            (self.empty, "an empty set: no class looks right"),
+            (self.full, "all classes in the set, so nothing can be ruled out"),
+            (self.empty, "an empty set, so no class looks right"),
         ):
             nodes = nodes[of[nodes]]
             if len(nodes):
                 ids = [shorten(str(name)) for name in self.node_ids[nodes]]
                 who = count(len(nodes), f"node{without} has", f"nodes{without} have")
-                said.append(f"{who} {why}. {some(ids)}.")
+                said.append(f"{who} {why}: {some(ids)}.")
         return said
 
     def also(self, node: int, called: str) -> str:

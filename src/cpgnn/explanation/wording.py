@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpgnn.engine.formatting import percent, shortened, signed, whole_percent
+from cpgnn.engine.text import together
 from cpgnn.explanation.pieces import (
     AROUND,
     LABELS,
@@ -79,7 +80,7 @@ def because(of: Explanation, i: int, agrees: bool = True) -> str:
         texts = [_clause(features, o, best, m) for o, m in some if o.source not in nodes]
         for source in nodes:
             texts += _named([(o.column, m) for o, m in some if o.source == source], source)
-        return _and(texts)
+        return together(texts)
 
     for_it, against = told(1), told(-1)
     if not for_it:
@@ -91,16 +92,12 @@ def because(of: Explanation, i: int, agrees: bool = True) -> str:
 def _named(found: list[tuple[str, float]], source: str) -> Iterator[str]:
     """One clause for all nodes of a source, with how much they say together."""
     if found:
-        who = _and([f"*{shortened(name)}*" for name, _ in found])
+        who = together([f"*{shortened(name)}*" for name, _ in found])
         are = "is" if len(found) == 1 else "are"
         said = f"{who} {are} among its neighbours"
         if source == SHARING:
             said = f"it shares a node with {who}"
         yield f"{said} ({signed(sum(margin for _, margin in found))})"
-
-
-def _and(texts: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
 def _clause(of: Features, one: Feature, best: int, margin: float) -> str:

@@ -7,14 +7,14 @@ all labels sit on one of them, and features, where there are any, are missing fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 
-from cpgnn.engine.text import listed, shorten
+from cpgnn.engine.text import count, listed, shorten
 from cpgnn.errors import Message, advise, wrong_value
 from cpgnn.io.column_choice import Columns
 from cpgnn.io.edges import EdgeList
@@ -71,8 +71,24 @@ def find_kinds(
         kinds.check(np.where(labelled, 0, -1), one)
     bare = [name for name, has in zip(kinds.names, kinds.described, strict=True) if not has]
     if bare and features is not None and not adds:
-        notices.append(f"{features.file.path}: no node of kind {listed(bare)} has features.")
+        notices += _said_of_bare(kinds, bare, parts, features)
     return kinds, notices
+
+
+def _said_of_bare(
+    kinds: Kinds, bare: Sequence[str], parts: Parts, features: FeatureRows
+) -> Iterator[str]:
+    """What to say of kinds without features: those that a file names, and those that none does."""
+    if named := [name for name in bare if name != OTHER]:
+        yield f"{features.file.path}: no node of kind {listed(named)} has features."
+    if OTHER in bare:
+        rest = np.flatnonzero(kinds.codes == kinds.names.index(OTHER))
+        where = "in none of the feature files" if features.parts else f"not in {features.file.path}"
+        first, are = shorten(parts.ids[int(rest[0])].as_py()), "is" if len(rest) == 1 else "are"
+        yield (
+            f"{count(len(rest), 'node')} {where} ({first} first) {are} of a kind without features, "
+            f"{OTHER!r}."
+        )
 
 
 def _named(

@@ -278,7 +278,7 @@ def _features(
     row[named[no_row]], row[named[bare]] = zeros, zeros + 1
     row[named[described]] = n + np.flatnonzero(described)
     known, replaced, told = int((~is_new).sum()), int((described & ~is_new).sum()), []
-    if known:
+    if known and later.features is not None:
         told.append(
             f"Of {count(known, 'known node')} in the later files, {replaced:,} took the features "
             f"given there and {known - replaced:,} kept those of the fit."
