@@ -81,7 +81,7 @@ def _hubs(stats: Stats, names: Names) -> Iterator[Finding]:
         f"{median:g}, the largest {largest:,}) and {hold} {percent(held, 0)} of all edge ends.",
         advise(
             "Check that they are real nodes, not placeholders such as 'unknown'. The default model "
-            "can do with hubs. With {}, whose beliefs hubs may make overflow, try {}.",
+            "can cope with hubs. With {}, whose beliefs hubs may make overflow, try {}.",
             prior=("mlp", "cheby"),
             normalization="sym",
         ),

@@ -58,7 +58,10 @@ def fit(
         typer.Option(help="Flag as many --positive nodes as possible at this precision."),
     ] = None,
     min_recall: Annotated[
-        float | None, typer.Option(help="Flag as few --positive nodes as this recall takes.")
+        float | None,
+        typer.Option(
+            help="Flag the fewest nodes that still find this share of the --positive ones."
+        ),
     ] = None,
     best_f1: Annotated[
         bool, typer.Option("--best-f1", help="Flag --positive nodes where F1 is best.")

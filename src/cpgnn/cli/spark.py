@@ -37,7 +37,7 @@ Conf = Annotated[
 ]
 Work = Annotated[
     str | None,
-    typer.Option(help="Folder that all executors can reach; a job that died goes on from it."),
+    typer.Option(help="Folder that all executors can reach; a job that died resumes from it."),
 ]
 Kinds = Annotated[str | None, typer.Option(help="Kinds of nodes: Parquet with id, kind.")]
 

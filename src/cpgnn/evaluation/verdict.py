@@ -178,7 +178,7 @@ def _no_better(test: Evaluation) -> tuple[str, ...]:
     if test.over_majority.value > 0:
         return ()
     return (
-        f"On these it is no better than always predicting the largest class "
+        f"On these nodes, the model is no better than always predicting the largest class "
         f"({percent(test.accuracy.value)} against {percent(test.majority.value)}).",
     )
 
