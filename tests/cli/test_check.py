@@ -36,7 +36,7 @@ def test_findings_and_their_exit_code(cpgnn, files):
     done = cpgnn(*command)
     assert done.code == 1
     assert "Note: The same edge is listed more than once" in done.out
-    assert "3 rows repeat" in done.out
+    assert "3 rows join the same two nodes" in done.out
     assert 'use --unlabelled "?"' in done.out
     assert "Not clean" in done.out
 

@@ -111,7 +111,7 @@ def test_the_page_knows_what_the_rows_of_the_edge_file_told(tmp_path):
     fit_run(loaded, quick_classifier(), tmp_path / "run")
     write_report(tmp_path / "run", tmp_path / "again.html")
     for page in (tmp_path / "run" / "report.html", tmp_path / "again.html"):
-        assert "7 rows repeat an earlier one" in page.read_text(encoding="utf-8")
+        assert "7 rows join the same two nodes" in page.read_text(encoding="utf-8")
 
 
 def test_a_split_that_was_drawn_is_no_column_to_leave_out(tmp_path):
