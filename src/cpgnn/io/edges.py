@@ -11,7 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cpgnn.errors import Message, advise
+from cpgnn.engine.arrays import unequal_ways
+from cpgnn.engine.text import count
+from cpgnn.errors import Mention, Message, advise
 from cpgnn.io.address import Place
 from cpgnn.io.by_content import edge_order, find_ends
 from cpgnn.io.column_choice import Columns, Header, UnclearColumnsError
@@ -117,6 +119,8 @@ def read_edges(path: Place, columns: Columns) -> EdgeList:
         if width == 3:
             weights, told = _weights(file, columns)
             notices += [*told, *_wide(file, weights, later=bool(columns.optional))]
+            if columns.directed is None:
+                _check_ways(replace(edges, weights=weights))
     problems.stop()
     return replace(edges, weights=weights, notices=tuple(notices))
 
@@ -163,6 +167,26 @@ def one_way(columns: Columns, types: pd.Categorical | None) -> Directed:
     if isinstance(columns.directed, bool) or "directed" not in columns.optional:
         return columns.directed
     return [] if types is None else [t for t in types.categories if t in columns.directed]
+
+
+def _check_ways(edges: EdgeList) -> None:
+    """Refuse pairs with edges both ways that weigh differently, unless an option explains them.
+
+    Added up, as in a graph without directions, they would lose what may be meant.
+    """
+    if edges.weights is None or edges.file is None:
+        return
+    types = edges.relation
+    if not isinstance(types, pd.Categorical):
+        types = pd.Categorical.from_codes(np.zeros(len(edges.source), dtype=np.int8), ["edges"])
+    for code in range(len(types.categories)):
+        of = types.codes == code
+        ends = edges.source[of], edges.target[of], edges.weights[of]
+        if pairs := unequal_ways(*ends, len(edges.ids)):
+            got = f"different weights in {count(pairs, 'pair')}"
+            ways = [Mention("directed", (way,)) for way in (True, False)]
+            hint = Message("Use ", ways[0], ", or ", ways[1], " to add them up.")
+            raise edges.file.wrong("Edges in both directions", "have the same weight", got, hint)
 
 
 def _offered_weight(file: TableFile, columns: Columns) -> list[str]:
