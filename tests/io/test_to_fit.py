@@ -70,6 +70,20 @@ def test_without_a_validation_mask_some_training_nodes_validate():
     np.testing.assert_array_equal(split.test, SPLIT.test)
 
 
+@pytest.mark.parametrize("given", [("test",), ("val",), ("val", "test")])
+def test_without_a_training_mask_those_in_no_other_mask_train(given):
+    masked = {part: getattr(SPLIT, part) for part in given}
+    data = in_pyg(**masked)
+    data.y[SPLIT.train[0]] = -1
+    _, split = to_fit(data, drawn=(0.0, 0))
+    for part, nodes in masked.items():
+        np.testing.assert_array_equal(getattr(split, part), nodes)
+    others = set(range(60)) - {int(SPLIT.train[0])}
+    for nodes in masked.values():
+        others -= set(nodes.tolist())
+    assert set(split.train) == others
+
+
 def test_masked_nodes_without_a_label_are_no_part_of_the_split():
     data = in_pyg(train=SPLIT.train, val=SPLIT.val)
     data.y[SPLIT.train[0]] = -1

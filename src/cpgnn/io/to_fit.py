@@ -31,8 +31,9 @@ def to_fit(
 
     A table of edges goes with tables of labels and features by node id, read like files
     (`read_graph`): a column `split` of the labels is the split, and so are the masks of a PyG
-    `Data`, unless there is one; without validation nodes, some of the training nodes, a share and
-    the seed of which are `drawn`, become that. `columns` of tables are named as in `read_graph`.
+    `Data`, unless there is one; without a training mask, nodes in no other mask train. Without
+    validation nodes, some of the training nodes, a share and the seed of which are `drawn`, become
+    that. `columns` of tables are named as in `read_graph`.
     """
     if not isinstance(split, Split | None):
         hint = "Try Split(train, val, test) with positions, or Split.from_masks."
@@ -59,8 +60,11 @@ def to_fit(
             graph = graph.with_labels(label_series(y) if isinstance(y, pd.DataFrame) else y)
         parts = masks(given) if library(given) == "pyg" else {}
     _check_labels(graph)
-    if split is not None or "train" not in parts:
+    if split is not None or not parts:
         return graph, split
+    if "train" not in parts:  # who is in no other part
+        others = np.concatenate(list(parts.values()))
+        parts["train"] = np.setdiff1d(np.arange(graph.num_nodes), others)
     train, val, test = (_labelled(graph, parts.get(part)) for part in PARTS)
     if len(val) == 0:
         share, seed = drawn
