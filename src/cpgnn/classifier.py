@@ -146,6 +146,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
 
     _own: Prediction | None = None  # about the fitted graph, once asked for
+    _edges: str | None = None  # of a loaded blend: `edges_hash` of the fitted graph
 
     def check_params(self) -> None:
         """Raises if a parameter makes no sense, before any data is read."""
@@ -267,7 +268,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _predicted(self, graph: Graph, scaled: Graph, said: Said | None = None) -> Prediction:
         """`said`: what a blend says of it, where that is known."""
-        fitted: Graph | None = getattr(self, "graph_", None)
+        fitted: Graph | str | None = getattr(self, "graph_", self._edges)
         with threads_for(scaled):
             if isinstance(self.model_, CPGNN):
                 logits = finite_logits(self.model_, scaled)
@@ -293,8 +294,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, graph: Graph | None = None) -> np.ndarray:
         """The most probable class of every node, by its name."""
-        best = self.prediction(graph).probabilities.argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self.prediction(graph).probabilities.argmax(axis=1)]
 
     def score(self, graph: Graph, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on the nodes with a label: those of `y` (see `fit`), or the graph's own."""

@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 from cpgnn import CPGNNClassifier, Graph, explain
 from cpgnn.blend.blend import Blend
-from cpgnn.errors import BeliefOverflowError, InputError
+from cpgnn.errors import BeliefOverflowError, GraphNotice, InputError
 from cpgnn.evaluation.calibration import fit_scaling
 from cpgnn.priors.saved_estimator import load_estimator
 from cpgnn.splits import Split
@@ -161,6 +161,60 @@ def test_strangers_without_names_are_not_taken_for_known_nodes():
     fewer = Graph.from_edges([0, 1], [1, 2], num_nodes=3, features=plain[1].features[:3])
     said = fitted.prediction(fewer).said
     assert (said.inputs.known == -1).all()
+
+
+def unnamed(graph: Graph, *, ids=None, more: int = 2, extra=(), labels: bool = True) -> Graph:
+    """The graph without names, with `more` nodes, each joined to the first, and `extra` edges."""
+    u, v = sp.triu(graph.adjacency, format="coo").coords
+    n = graph.num_nodes + more
+    new = np.arange(graph.num_nodes, n)
+    a, b = np.array(extra, dtype=np.int64).reshape(-1, 2).T
+    return Graph.from_edges(
+        np.concatenate([u, new, a]),
+        np.concatenate([v, 0 * new, b]),
+        num_nodes=n,
+        features=np.pad(graph.features, ((0, more), (0, 0))),
+        labels=np.pad(graph.labels, (0, more), constant_values=-1) if labels else None,
+        class_names=graph.class_names,
+        node_ids=ids,
+    )
+
+
+@pytest.fixture(scope="module")
+def of_unnamed() -> CPGNNClassifier:
+    return CPGNNClassifier("trees").fit(unnamed(example(), more=0))
+
+
+def test_unnamed_nodes_are_matched_by_the_edges_they_begin_with(of_unnamed, tmp_path):
+    """Without the graph too, and whatever kind of index has the numbers."""
+    of_unnamed.save(tmp_path / "model")
+    loaded = CPGNNClassifier.load(tmp_path / "model")
+    by_position = [*range(180), -1, -1]
+    for ids in (None, pd.Index(np.arange(182)), pd.Index(np.arange(182, dtype=np.int32))):
+        later = unnamed(example(), ids=ids, labels=False)
+        expected = of_unnamed.prediction(later)
+        assert expected.said.inputs.known.tolist() == by_position
+        made = loaded.prediction(later)
+        assert made.said.inputs.known.tolist() == by_position
+        np.testing.assert_array_equal(made.probabilities, expected.probabilities)
+    later = unnamed(example(), labels=False)
+    through = Graph.from_networkx(later.to_networkx(), label=None, features="x")
+    assert of_unnamed.prediction(through).said.inputs.known.tolist() == by_position
+    other = later.node_ids.to_numpy()[::-1].copy()
+    strange = unnamed(example(), ids=other, labels=False)
+    assert (of_unnamed.prediction(strange).said.inputs.known == -1).all()
+
+
+def test_a_model_without_its_graph_says_that_it_takes_unnamed_nodes_for_new(of_unnamed, tmp_path):
+    of_unnamed.save(tmp_path / "model")
+    loaded = CPGNNClassifier.load(tmp_path / "model")
+    A = of_unnamed.graph_.adjacency
+    apart = next((0, v) for v in range(1, 180) if not A[0, v])
+    later = unnamed(example(), extra=[apart], labels=False)
+    with pytest.warns(GraphNotice, match=r"All 182 nodes are taken for new ones: .* first 180 are"):
+        made = loaded.prediction(later)
+    assert (made.said.inputs.known == -1).all()
+    assert (of_unnamed.prediction(later).said.inputs.known[:180] == np.arange(180)).all()
 
 
 def test_probabilities_are_calibrated_without_holding_nodes_back(fitted):

@@ -8,6 +8,7 @@ It is the equation that `second_stage` fits, kept with all it needs to speak abo
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -18,7 +19,7 @@ import scipy.sparse as sp
 
 from cpgnn.blend.second_stage import Hearers, Stage, beliefs
 from cpgnn.engine.text import count
-from cpgnn.errors import BeliefOverflowError
+from cpgnn.errors import BeliefOverflowError, notify
 from cpgnn.graph import Graph
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.priors.members import Heard, Prior, TogetherPrior
@@ -212,26 +213,47 @@ def _size(terms: np.ndarray) -> float:
     return float(np.sqrt((centred**2).sum(axis=1)).mean())
 
 
-def known_nodes(graph: Graph, ids: pd.Index, fitted: Graph | None) -> np.ndarray:
+def known_nodes(graph: Graph, ids: pd.Index, fitted: Graph | str | None) -> np.ndarray:
     """Where each node of a later graph stands among the `ids` of the fit, -1 if it is new.
 
     Nodes that nobody named are only numbers: they are taken for the nodes of the fit where the
-    later graph begins with all the edges that the fit had, else for strangers.
+    later graph begins with all the edges that the fit had, else for strangers. Of a model loaded
+    without its graph, the `edges_hash` is known: then it must begin with exactly these.
     """
-    n = len(ids)
-    if not _numbered(ids):
-        old, new = (ids, graph.node_ids)
-        if old.dtype != new.dtype:
-            old, new = (index.astype(str).astype(object) for index in (old, new))
-        return np.asarray(old.get_indexer(new))
+    n, new = len(ids), graph.node_ids
+    if not unnamed(ids):
+        if ids.dtype != new.dtype:
+            ids, new = (index.astype(str).astype(object) for index in (ids, new))
+        return np.asarray(ids.get_indexer(new))
     nobody = np.full(graph.num_nodes, -1)
-    if fitted is None or graph.num_nodes < n or not _numbered(graph.node_ids):
+    numbered = pd.api.types.is_integer_dtype(new) and np.array_equal(new, np.arange(len(new)))
+    if not numbered or graph.num_nodes < n:
         return nobody
-    A, B = fitted.adjacency, graph.adjacency[:n, :n]
-    if (A != 0).multiply(B != 0).nnz == A.nnz:
+    if _begins_with(graph.adjacency[:n, :n], fitted):
         nobody[:n] = np.arange(n)
+    elif not isinstance(fitted, Graph):
+        notify(
+            f"All {graph.num_nodes:,} nodes are taken for new ones: nodes without names are those "
+            f"of the fit if the edges among the first {n:,} are the same. Load the model with its "
+            "graph, or name the nodes and fit again."
+        )
     return nobody
 
 
-def _numbered(ids: pd.Index) -> bool:
+def _begins_with(A: sp.csr_array, fitted: Graph | str | None) -> bool:
+    """Whether A has the edges of the fit, or exactly these where only their hash is known."""
+    if not isinstance(fitted, Graph):
+        return edges_hash(A) == fitted
+    return bool((fitted.adjacency != 0).multiply(A != 0).nnz == fitted.adjacency.nnz)
+
+
+def edges_hash(A: sp.csr_array) -> str:
+    """A hash of who is joined, whatever the weights."""
+    ends = sp.csr_array(A != 0).sorted_indices()
+    parts = (part.astype(np.int64).tobytes() for part in (ends.indptr, ends.indices))
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def unnamed(ids: pd.Index) -> bool:
+    """Whether nobody named the nodes: they are 0 … n-1 by default."""
     return isinstance(ids, pd.RangeIndex) and ids.start == 0 and ids.step == 1

@@ -167,6 +167,8 @@ def as_features(features: Any) -> np.ndarray | sp.csr_array | None:
 def as_ids(ids: Any, n: int) -> pd.Index:
     if ids is None:
         return pd.RangeIndex(n)
+    if isinstance(ids, pd.MultiIndex):
+        return ids.to_flat_index()
     return ids if isinstance(ids, pd.Index) else pd.Index(list(ids), tupleize_cols=False)
 
 

@@ -168,7 +168,7 @@ def save_model(classifier: CPGNNClassifier, folder: Path) -> None:
         for name, tensor in model.state_dict().items():
             tensors[f"model.{name}"] = tensor.detach().cpu().contiguous()
     else:
-        config["blend"], parts = blend_record(model, classifier.node_ids_)
+        config["blend"], parts = blend_record(model, classifier.node_ids_, graph.adjacency)
         tensors |= {name: torch.tensor(array) for name, array in parts.items()}
     with atomic_folder(folder) as partial:
         (partial / CONFIG).write_text(json_text(config), encoding="utf-8")
@@ -194,6 +194,7 @@ def load_model(cls: type[CPGNNClassifier], folder: Path, graph: Graph | None) ->
         classifier.model_ = model.eval()
     else:
         files = _blend_files(record)
+        classifier._edges = files.record.edges
         try:
             classifier.model_, classifier.node_ids_ = files.made(arrays), files.ids(arrays)
         except (ValueError, RecursionError) as error:  # also of JSON, and of Unicode

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from pydantic import Field
 
-from cpgnn.blend.blend import Blend, Hearing
+from cpgnn.blend.blend import Blend, Hearing, edges_hash, unnamed
 from cpgnn.blend.second_stage import Stage
 from cpgnn.engine.array_forms import Forms, Numbers, Text, Wholes
 from cpgnn.engine.records import Count, Record
+from cpgnn.engine.saved_ids import ids_as_json, ids_from_json
 from cpgnn.priors.columns import STRUCTURE
 from cpgnn.priors.inputs import NARROW, ROWS, TREE_COLUMNS, Basis
 from cpgnn.priors.members import (
@@ -92,11 +93,15 @@ class BlendRecord(Record):
     places: Count = 0
     table: Count = Field(default=0, le=NARROW)
     named: bool
+    edges: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    """The `edges_hash` of the fit, by which nodes without names are known."""
     edge_weights: WeightsRecord = WeightsRecord()
 
 
-def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The `blend` of model.json, and the arrays that go with it."""
+def blend_record(
+    blend: Blend, ids: pd.Index, A: sp.csr_array
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The `blend` of model.json, and the arrays that go with it; A and ids are those of the fit."""
     basis, arrays = blend.basis, {"labels": blend.labels.astype(np.int64), "w_0": blend.w_0}
     parts = {name: getattr(basis, name) for name in ("directions", "words", "places", "table")}
     arrays |= {name: part for name, part in parts.items() if part is not None}
@@ -107,10 +112,9 @@ def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str,
         record, learned = _prior_record(prior)
         priors.append(record)
         arrays |= {f"prior.{i}.{name}": array for name, array in learned.items()}
-    named = not isinstance(ids, pd.RangeIndex)
+    named = not unnamed(ids)
     if named:
-        text = json.dumps([id_ if isinstance(id_, str) else int(id_) for id_ in ids.tolist()])
-        arrays["node_ids"] = np.frombuffer(text.encode(), dtype=np.uint8)
+        arrays["node_ids"] = np.frombuffer(ids_as_json(ids).encode(), dtype=np.uint8)
     record = {
         "priors": priors,
         "hears": blend.hears,
@@ -119,6 +123,7 @@ def blend_record(blend: Blend, ids: pd.Index) -> tuple[dict[str, Any], dict[str,
         "coordinate_norm": basis.coordinate_norm,
         **{name: 0 if part is None else part.shape[-1] for name, part in parts.items()},
         "named": named,
+        "edges": None if named else edges_hash(A),
         "edge_weights": blend.edge_weights,
     }
     return record, {f"blend.{name}": array for name, array in arrays.items()}
@@ -200,11 +205,7 @@ class BlendFiles:
         """The names of the nodes; raises ValueError where they are not n names."""
         if not self.record.named:
             return pd.RangeIndex(self.n)
-        names = json.loads(arrays["blend.node_ids"].tobytes().decode())
-        plain = isinstance(names, list) and all(type(name) in (str, int) for name in names)
-        if not plain or not len(set(names)) == len(names) == self.n:
-            raise ValueError(f"node_ids should name each of {self.n:,} nodes once")
-        return pd.Index(names, dtype=None if all(type(x) is int for x in names) else object)
+        return ids_from_json(arrays["blend.node_ids"].tobytes().decode(), self.n)
 
     def made(self, arrays: dict[str, np.ndarray]) -> Blend:
         """The blend; raises ValueError where a text is not what it should be."""
