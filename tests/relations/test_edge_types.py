@@ -19,6 +19,8 @@ from cpgnn.engine.inputs import to_graph
 from cpgnn.errors import GraphNotice, InputError
 from cpgnn.graph import Graph
 from cpgnn.io.graph_npz import read_graph_npz, write_graph
+from cpgnn.io.read import read_graph
+from cpgnn.relations.derived import heard_relations
 from cpgnn.relations.edge_types import EdgeType
 from cpgnn.run.later import extended
 
@@ -271,6 +273,47 @@ def test_types_have_different_names_and_the_size_of_the_graph():
         replace(graph, edge_types=(good, good))
     with pytest.raises(InputError, match="matrix of 3 rows"):
         replace(graph, edge_types=(EdgeType("b", small, False),))
+
+
+TAKEN = ["edges", "two hops", "own", "pays (out)", "pays (in)", "uses, shared"]
+
+
+def test_types_that_are_called_like_derived_relations_do_not_replace_them(tmp_path):
+    """Each type of four edges of its own, one of them directed, as matrices and as a file."""
+    names = ["pays", "uses", *TAKEN]
+    rng = np.random.default_rng(0)
+    given = {name: np.triu(rng.random((9, 9)) < 0.3, 1).astype(int) for name in names}
+    with pytest.warns(GraphNotice, match=r"'edges' is called 'edges \(type\)'"):
+        graph = Graph.from_scipy(given, directed=["pays"])
+    expected = {"pays (out)": given["pays"], "pays (in)": given["pays"].T}
+    for name in names[1:]:
+        expected[f"{name} (type)" if name in TAKEN else name] = given[name] + given[name].T
+    total = sum(A + A.T for A in given.values())
+    expected["edges"] = (total > 0).astype(int)
+    two = ((expected["edges"] @ expected["edges"]) > 0) & (expected["edges"] == 0)
+    expected["two hops"] = (two & ~np.eye(9, dtype=bool)).astype(int)
+    found = heard_relations(graph)
+    assert found.keys() == expected.keys()
+    for name, relation in found.items():
+        np.testing.assert_array_equal(relation.matrix.toarray() > 0, expected[name] > 0, name)
+    parts = [
+        f'{u},{v},"{name}"' for name, A in given.items() for u, v in zip(*A.nonzero(), strict=True)
+    ]
+    (tmp_path / "edges.csv").write_text("\n".join(["source,target,type", *parts]))
+    read = read_graph(tmp_path / "edges.csv", relation_column="type", directed=["pays"]).graph
+    assert heard_relations(read).keys() == expected.keys()
+    again = Graph.from_networkx(graph.to_networkx())
+    assert [one.name for one in again.edge_types] == [one.name for one in graph.edge_types]
+
+
+def test_a_derived_relation_is_no_name_of_a_type():
+    graph = example()
+    for name in TAKEN:
+        kinds = (graph.edge_types[0], replace(graph.edge_types[1], name=name))
+        with pytest.raises(
+            InputError, match=r"must not be called as a derived relation.*\(type\)'"
+        ):
+            replace(graph, edge_types=kinds)
 
 
 def test_unequal_matrices():

@@ -128,6 +128,14 @@ def test_relations_that_the_graph_has_not_are_refused_before_any_long_job(spark)
     tables.nodes.unpersist()
 
 
+def test_types_that_are_called_like_derived_relations_are_renamed_as_elsewhere(spark):
+    tables = check_tables(typed(spark, [("a", "b", "edges"), ("b", "c", "two hops")]))
+    relations = Relations(tables, None)
+    assert [kind.name for kind in relations.types] == ["edges (type)", "two hops (type)"]
+    assert [kind.rows.count() for kind in relations.types] == [2, 2]
+    tables.nodes.unpersist()
+
+
 def test_every_node_has_features(spark, way):
     with pytest.raises(InputError, match=r"Every node must have features. Got none for 1 node"):
         check_tables(given(spark, features=[("a", 1.0), ("c", 2.0)]))

@@ -19,9 +19,16 @@ from cpgnn.engine.arrays import pattern
 from cpgnn.engine.formatting import Counted
 from cpgnn.graph import Graph
 from cpgnn.relations.edge_types import EdgeType
-from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS, Relation, edges, two_hops
+from cpgnn.relations.relation import (
+    EDGES,
+    MAX_ENTRIES,
+    SHARED,
+    TWO_HOPS,
+    Relation,
+    edges,
+    two_hops,
+)
 
-SHARED = " (shared)"
 MAX_CELLS = 1 << 26
 """Cells of a sparse table up to which columns of other kinds are read: they fill it."""
 

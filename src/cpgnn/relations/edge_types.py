@@ -6,6 +6,7 @@ A type that is not directed is one relation ("u and v hear each other"), a direc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +17,12 @@ import scipy.sparse as sp
 
 from cpgnn.engine.arrays import coded, is_symmetric, simple_adjacency
 from cpgnn.errors import Message, must_be, wrong_value
-from cpgnn.relations.relation import Relation
+from cpgnn.relations.relation import EDGES, SHARED, TWO_HOPS, Relation
 
 UNNAMED = "edges"
 """The name of the only type where nobody gave it one."""
+DERIVED = re.compile(rf"^(own|{EDGES}|{TWO_HOPS})$|( \((out|in)\)|{SHARED})$")
+"""Names that relations derived from types, and a node's own part, have."""
 MOST_TYPES = 100
 """More values than this are no types: each would have matrices of its own."""
 Directed = bool | Collection[str]
@@ -74,6 +77,14 @@ def typed_adjacency(
     is_directed = which_directed(names, directed)
     types: list[EdgeType] = []
     said: list[str] = []
+    if relation is not None:
+        given, names = names, own_names(names)
+        changed = zip(given, names, strict=True)
+        said = [
+            f"The type of edges {old!r} is called {new!r}: a relation that is derived has its name."
+            for old, new in changed
+            if old != new
+        ]
     for code, name in enumerate(names):
         rows = codes == code
         values = None if weights is None else weights[rows]
@@ -150,11 +161,20 @@ def which_directed(names: list[str], directed: Directed) -> list[bool]:
     return [name in wanted for name in names]
 
 
+def own_names(names: list[str]) -> list[str]:
+    """The names of types, changed where what is derived from types might have the same."""
+    return [f"{name} (type)" if DERIVED.search(name) else name for name in names]
+
+
 def check_types(types: Collection[EdgeType], n: int) -> None:
-    """Refuse types of another size, and two with one name."""
+    """Refuse types of another size, two with one name, and one with that of a derived relation."""
     names = [kind.name for kind in types]
     if len(set(names)) < len(names):
         raise must_be("Types of edges", "have different names", ", ".join(sorted(names)))
+    named = [name for name in names if names != [UNNAMED]]
+    if taken := [old for old, new in zip(named, own_names(named), strict=True) if old != new]:
+        hint = f"Try '{taken[0]} (type)'."
+        raise must_be("A type of edges", "not be called as a derived relation", taken[0], hint)
     for kind in types:
         if kind.matrix.shape != (n, n):
             must = f"have a matrix of {n} rows and columns"

@@ -14,11 +14,10 @@ from pyspark.sql import functions as F
 
 from cpgnn.engine.text import listed, shorten
 from cpgnn.errors import CPGNNError, must_be, wrong_value
-from cpgnn.relations.derived import SHARED
-from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, which_directed
+from cpgnn.relations.edge_types import MOST_TYPES, UNNAMED, own_names, which_directed
 from cpgnn.relations.edge_weights import RAW, Weights
 from cpgnn.relations.kinds import OTHER
-from cpgnn.relations.relation import EDGES, MAX_ENTRIES, TWO_HOPS
+from cpgnn.relations.relation import EDGES, MAX_ENTRIES, SHARED, TWO_HOPS
 from cpgnn.spark.adjacency import Adjacency, both_ways, merged, weighed
 from cpgnn.spark.heard import Heard, named, weight_of
 from cpgnn.spark.keeping import kept
@@ -76,10 +75,11 @@ class Relations:
             raise wrong_value("relation", f"name at most {MOST_TYPES} types", "more")
         made = []
         for name, one_way in zip(names, which_directed(names, directed), strict=True):
-            rows = edges
+            rows, called = edges, name
             if "type" in edges.columns:
                 rows = edges.where(F.col("type") == name).drop("type")
-            made.append(TypeRows(name, rows, one_way and _leads(rows), self.weights))
+                [called] = own_names([name])
+            made.append(TypeRows(called, rows, one_way and _leads(rows), self.weights))
         plain = "type" not in edges.columns and not made[0].directed
         return [] if plain else made
 
