@@ -435,6 +435,19 @@ def test_features_are_kept_dense_or_sparse_as_float32():
         graph.with_features(X[:, 0])
 
 
+@pytest.mark.parametrize("X", [np.empty((3, 0)), sp.csr_array((3, 0)), [[], [], []]])
+def test_no_columns_are_no_features(X):
+    graph = Graph.from_edges([0], [1], features=X)
+    assert (graph.num_nodes, graph.features, graph.num_features) == (3, None, None)
+    assert graph.with_features(np.ones((3, 2))).with_features(X).features is None
+
+
+def test_the_number_of_nodes_says_where_it_comes_from():
+    for name, value in (("labels", [0, 1]), ("features", np.eye(2)), ("node_ids", ["a", "b"])):
+        with pytest.raises(InputError, match=rf"number of nodes \(2, as '{name}' has\)\. Got 5"):
+            Graph.from_edges([0], [5], **{name: value})
+
+
 def test_fingerprint_tells_nodes_and_their_order_apart():
     one, same, other, turned = (
         Graph.from_edges([0], [1], node_ids=ids)

@@ -97,8 +97,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     scaler_, settings_, split_, graph_ : what it was fitted with, and on
     honest_ : nodes, and their logits by a model that did not learn from their labels
     evidence_ : of a blend, the shares of own part and relations in what decides
-    history_ : DataFrame, one row per epoch
-    H_bars_ : H̄ at every tenth epoch of the second phase (not kept by `save`)
+    history_ : DataFrame, one row per epoch; H_bars_ : H̄ at every tenth of phase 2 (not saved)
     feature_names_in_ : names of the features, if there were any; later graphs are matched by them
     self_trained_ : how many predictions served as labels in a second training; 0 if there was none
     trials_ : DataFrame of what was tried: priors and then sets of relations with `score`, `loss`
@@ -294,7 +293,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, graph: Graph | None = None) -> np.ndarray:
         """The most probable class of every node, by its name."""
-        return self.classes_[self.prediction(graph).probabilities.argmax(axis=1)]
+        best = self.prediction(graph).probabilities.argmax(axis=1)
+        return self.classes_[best]
 
     def score(self, graph: Graph, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on the nodes with a label: those of `y` (see `fit`), or the graph's own."""

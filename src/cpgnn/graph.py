@@ -26,7 +26,7 @@ from cpgnn.engine.arrays import (
     count_nodes,
     normalized,
 )
-from cpgnn.engine.frames import by_node, pandas_parts, similar_ids
+from cpgnn.engine.frames import features_by_node, labels_by_node, pandas_parts, similar_ids
 from cpgnn.engine.mixed import Mixed
 from cpgnn.errors import must_be, notify, wrong_value
 from cpgnn.relations.edge_types import (
@@ -219,16 +219,17 @@ class Graph:
 
     # -- variations ------------------------------------------------------------------------
 
-    def with_features(self, features: Any, names: Sequence[str] | None = None) -> Graph:
-        """The same graph with other features, or None for none.
-
-        Without names of their own, they keep the old ones if their number is the same.
-        """
-        X = as_features(features)
-        same = names is None and X is not None and X.shape[1:] == (self.num_features,)
-        names = self.feature_names if same else names
+    def with_features(
+        self, features: Any, names: Sequence[str] | None = None, *, mixed: Mixed | None = None
+    ) -> Graph:
+        """The same graph with other features, or None for none; a DataFrame is matched by node id.
+        Without names of their own, they keep the old ones if their number is the same."""
+        values, columns = features_by_node(features, self.node_ids)
+        X, names = as_features(values), columns if names is None else names
+        if names is None and X is not None and X.shape[1:] == (self.num_features,):
+            names = self.feature_names
         named = None if names is None else tuple(names)
-        made = replace(self, features=X, feature_names=named, mixed=self.mixed if same else None)
+        made = replace(self, features=X, feature_names=named, mixed=mixed)
         kept = self.__dict__.get("_cache", {})  # what the edges alone say stays true
         made.__dict__["_cache"] = {key: kept[key] for key in kept if key[0] in OF_EDGES}
         return made
@@ -238,9 +239,8 @@ class Graph:
 
         A Series indexed by node id is matched by id; nodes it does not list become unknown.
         """
-        if isinstance(labels, pd.Series):
-            labels = by_node(labels, self.node_ids)
-        codes, names = as_labels(labels, self.num_nodes, class_names)
+        values, n = labels_by_node(labels, self.node_ids), self.num_nodes
+        codes, names = as_labels(values, n, class_names)
         return replace(self, labels=codes, class_names=names)
 
     def with_kinds(self, kinds: Any, described: Collection[str] | None = None) -> Graph:
@@ -249,9 +249,8 @@ class Graph:
         `described`: the kinds whose nodes have features, all by default. The rows of the others in
         `features` are zeros that mean nothing.
         """
-        if isinstance(kinds, pd.Series):
-            kinds = by_node(kinds, self.node_ids)
-        return replace(self, kinds=as_kinds(kinds, self.num_nodes, described))
+        values = labels_by_node(kinds, self.node_ids)
+        return replace(self, kinds=as_kinds(values, self.num_nodes, described))
 
     def noting(self, notice: str) -> Graph:
         """The same graph with a further notice, which is also a warning."""
@@ -298,28 +297,30 @@ class Graph:
         either direction, add up. Self-loops are set aside. `Graph.notices` and a `GraphNotice`
         warning count each of these. `self_loops` lists nodes whose self-loops were already removed
         from the rows. `relation` names the type of every edge. `directed`: edges lead from source
-        to target; or only those of the types in such a list of names.
+        to target; or only those of the types in such a list of names. A DataFrame of features and a
+        Series of labels are matched by node id.
         """
         source, target = as_positions("'source'", source), as_positions("'target'", target)
-        if source.shape != target.shape:
-            raise wrong_value("target", f"be as long as 'source' ({len(source)})", len(target))
-        n = count_nodes(source, target, num_nodes, node_ids, labels, features)
+        rest = {"node_ids": node_ids, "labels": labels, "features": features}
+        n = count_nodes(source, target, num_nodes, **rest)
         values = None if weights is None else as_weights(weights, len(source))
         ends = (source, target, values, n)
         A, types, loops, notices = typed_adjacency(*ends, relation, directed)
         set_aside = np.union1d(loops, as_positions("'self_loops'", self_loops))
         if len(set_aside) and set_aside[-1] >= n:
             raise must_be("A self-loop", f"be at one of the {n} nodes", f"node {set_aside[-1]}")
-        codes, names = as_labels(labels, n, class_names)
+        ids = as_ids(node_ids, n)
+        codes, names = as_labels(labels_by_node(labels, ids), n, class_names)
+        X, columns = features_by_node(features, ids)
         graph = cls(
             adjacency=A,
-            features=as_features(features),
+            features=as_features(X),
             labels=codes,
-            node_ids=as_ids(node_ids, n),
+            node_ids=ids,
             class_names=names,
             self_loops=set_aside,
             notices=tuple(notices),
-            feature_names=None if feature_names is None else tuple(map(str, feature_names)),
+            feature_names=columns if feature_names is None else tuple(map(str, feature_names)),
             edge_types=types,
         )
         for notice in notices:
@@ -386,8 +387,7 @@ class Graph:
     def from_pyg(cls, data: Data | HeteroData, *, directed: Directed | None = None) -> Graph:
         """A graph from PyG: `Data` (edge_index, x, y: -1 unknown, edge_weight) or `HeteroData`.
         directed: None for what `data.directed`, which `to_pyg` writes, says; without it, none."""
-        hetero = hasattr(data, "node_types")
-        return (interchange.from_hetero if hetero else interchange.from_data)(cls, data, directed)
+        return interchange.from_pyg(cls, data, directed)
 
     def to_pyg(self) -> Data | HeteroData:
         """A PyG `Data` with both directions of every undirected edge; `HeteroData` where there are

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from cpgnn.errors import InputError
 from cpgnn.graph import Graph
@@ -91,3 +92,36 @@ def test_where_nobody_can_tell_a_series_is_refused():
         Graph.from_pandas(EDGES).with_labels(pd.Series({"a": 1, "b": 2, "d": 3}))
     with pytest.raises(InputError, match="no such node"):
         Graph.from_pandas(EDGES).with_labels(pd.Series([7, 8, 9], index=[4, 2, 6]))
+
+
+ORDER = ["b", "c", "a"]
+
+
+@pytest.mark.parametrize("table", [FEATURES, FEATURES.set_index("id"), FEATURES[::-1]])
+def test_tables_are_matched_by_node_id_whatever_the_way_in(table):
+    """With node ids, as with tables of edges: the rows that pandas gives for these ids."""
+    y = LABELS.set_index("id")["label"]
+    expected = FEATURES.set_index("id").loc[ORDER].to_numpy()
+    rest = {"features": table, "labels": y, "node_ids": ORDER}
+    edges = sp.coo_array(([1, 1], ([0, 1], [2, 2])), shape=(3, 3))
+    plain = Graph.from_edges([0, 1], [2, 2], node_ids=ORDER)
+    for graph in (
+        Graph.from_edges([0, 1], [2, 2], **rest),
+        Graph.from_scipy(edges, **rest),
+        plain.with_features(table).with_labels(y),
+    ):
+        np.testing.assert_array_equal(graph.features, expected)
+        assert graph.feature_names == ("age", "size")
+        assert graph.labels.tolist() == [-1, 1, 0]
+    assert plain.with_features(table, ["x", "y"]).feature_names == ("x", "y")
+
+
+def test_a_table_that_nobody_indexed_is_matched_by_position():
+    table = pd.DataFrame({"age": [2, 3, 1]})
+    graph = Graph.from_edges([0, 1], [2, 2], node_ids=ORDER, features=table)
+    assert graph.features.ravel().tolist() == [2, 3, 1]
+    for wrong in (table[:2], table.set_index(pd.Index(["b", "c", "x"]))):
+        with pytest.raises(InputError, match=r"Got none for .*Try features\.to_numpy\(\)"):
+            graph.with_features(wrong)
+    with pytest.raises(InputError, match=r"'node_ids' must be unique"):
+        Graph.from_edges([0, 1], [2, 2], node_ids=["b", "b", "a"], features=table)

@@ -175,6 +175,18 @@ def test_columns_in_another_order(loaded):
 def test_other_features_are_not_mixed(loaded):
     assert loaded.graph.with_features(np.ones((4, 2))).mixed is None
     assert loaded.graph.with_features(None).mixed is None
+    X = loaded.graph.features
+    assert loaded.graph.with_features(X).mixed is None  # complete, as far as anybody says
+    assert loaded.graph.with_features(X, mixed=loaded.graph.mixed).mixed is loaded.graph.mixed
+
+
+@pytest.mark.parametrize("kind", ["rows", "standard", "none"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_scaled_gap_is_a_gap(loaded, kind, sparse):
+    X = loaded.graph.features
+    graph = replace(loaded.graph, features=sp.csr_array(X) if sparse else X)
+    scaled = FeatureScaler.fit(graph, kind)(graph)
+    np.testing.assert_array_equal(scaled.mixed.gaps.toarray(), graph.mixed.gaps.toarray())
 
 
 def test_what_does_not_fit_is_refused(loaded):

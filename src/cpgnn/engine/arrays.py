@@ -42,12 +42,19 @@ def as_weights(weights: Any, edges: int) -> np.ndarray:
     return values
 
 
-def count_nodes(source: np.ndarray, target: np.ndarray, num_nodes: int | None, *rest: Any) -> int:
-    sizes = (x.shape[0] if hasattr(x, "shape") else len(x) for x in rest if x is not None)
+def count_nodes(source: np.ndarray, target: np.ndarray, num_nodes: int | None, **rest: Any) -> int:
+    """n as it was given, else that of the first of the `rest`, else what the edges need."""
+    if source.shape != target.shape:
+        raise wrong_value("target", f"be as long as 'source' ({len(source)})", len(target))
     largest = int(max(source.max(), target.max())) + 1 if len(source) else 0
-    n = int(num_nodes if num_nodes is not None else next(sizes, largest))
+    n, whence = largest, ""
+    if num_nodes is not None:
+        n = int(num_nodes)
+    elif told := next((name for name, x in rest.items() if x is not None), ""):
+        n = rest[told].shape[0] if hasattr(rest[told], "shape") else len(rest[told])
+        whence = f", as {told!r} has"
     if largest > n:
-        raise must_be("A node position", f"be below the number of nodes ({n})", largest - 1)
+        raise must_be("A node position", f"be below the number of nodes ({n}{whence})", largest - 1)
     return n
 
 
@@ -142,6 +149,7 @@ def normalized(A: sp.csr_array, degrees: np.ndarray, kind: Matrix) -> sp.csr_arr
 
 
 def as_features(features: Any) -> np.ndarray | sp.csr_array | None:
+    """X; None for none, and for no columns."""
     if features is None:
         return None
     if sp.issparse(features):
@@ -150,9 +158,10 @@ def as_features(features: Any) -> np.ndarray | sp.csr_array | None:
         if X.nnz < 2**31 and max(X.shape) < 2**31:
             X.indices = X.indices.astype(np.int32, copy=False)
             X.indptr = X.indptr.astype(np.int32, copy=False)
-        return X
+        return X if X.shape[1] else None
     try:
-        return np.ascontiguousarray(features, dtype=np.float32)
+        X = np.ascontiguousarray(features, dtype=np.float32)
+        return None if X.shape[1:] == (0,) else X
     except (TypeError, ValueError):
         got = type(features).__name__
         if isinstance(features, list) and len({np.shape(row) for row in features}) > 1:

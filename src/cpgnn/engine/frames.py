@@ -69,15 +69,33 @@ def keyed(what: str, table: pd.DataFrame) -> tuple[pd.Index, pd.DataFrame]:
 def rows_by_node(
     features: pd.DataFrame, node_ids: pd.Index
 ) -> tuple[np.ndarray, tuple[str, ...] | None]:
-    """Features in the order of the nodes, [n, F], and their names where these differ."""
+    """Features in the order of the nodes, [n, F], and their names where these differ: rows by id,
+    or by position where the index counts them and no node is called so."""
     ids, columns = keyed("'features'", features)
     n = len(node_ids)
     rows = ids.get_indexer(node_ids) if ids.is_unique else np.full(n, -1)
+    if _counts(ids) and len(ids) == n and (rows < 0).all():
+        rows = np.arange(n)
     if (rows < 0).any():
         got = f"none for {node_ids[rows < 0][0]}" if ids.is_unique else "an id twice"
-        raise wrong_value("features", f"have one row for each of the {n} nodes", got)
+        hint = "Try features.to_numpy() for one row for each node, in their order."
+        raise wrong_value("features", f"have one row for each of the {n} nodes", got, hint)
     names = columns.columns.astype(str)
     return columns.to_numpy()[rows], tuple(names) if names.is_unique else None
+
+
+def features_by_node(features: Any, node_ids: pd.Index) -> tuple[Any, tuple[str, ...] | None]:
+    """Features and their names: of a table those by node id (`rows_by_node`), else as they are."""
+    if isinstance(features, pd.DataFrame) and node_ids.is_unique:
+        return rows_by_node(features, node_ids)
+    return features, None
+
+
+def labels_by_node(labels: Any, node_ids: pd.Index) -> Any:
+    """Labels in the order of the nodes: of a Series those by node id (`by_node`), else as they
+    are."""
+    given = isinstance(labels, pd.Series) and node_ids.is_unique
+    return by_node(labels, node_ids) if given else labels
 
 
 def label_series(labels: pd.DataFrame | pd.Series | None) -> pd.Series:
@@ -131,7 +149,7 @@ def by_node(labels: pd.Series, node_ids: pd.Index) -> Any:
     index, n = labels.index, len(node_ids)
     if index.equals(node_ids):
         return labels
-    counted = isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(labels)))
+    counted = _counts(index)
     found = node_ids.get_indexer(index) if index.is_unique else np.full(len(labels), -1)
     every = bool((found >= 0).all())
     if counted and not every:
@@ -148,6 +166,11 @@ def by_node(labels: pd.Series, node_ids: pd.Index) -> Any:
     values = np.full(n, None, dtype=object)
     values[found] = labels.to_numpy(dtype=object)
     return values
+
+
+def _counts(index: pd.Index) -> bool:
+    """Whether an index is 0, 1, 2, … as pandas makes it."""
+    return isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(index)))
 
 
 def tells_ids(index: pd.Index) -> bool:

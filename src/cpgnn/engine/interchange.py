@@ -198,8 +198,13 @@ def to_networkx(graph: Graph) -> nx.Graph:
 # -- PyG -----------------------------------------------------------------------------------------
 
 
-def from_data(cls: type[Graph], data: Data, directed: Directed | None) -> Graph:
-    """See `Graph.from_pyg`; a notice counts repeated edges."""
+def from_pyg(cls: type[Graph], data: Data | HeteroData, directed: Directed | None) -> Graph:
+    """See `Graph.from_pyg`."""
+    return (_from_hetero if hasattr(data, "node_types") else _from_data)(cls, data, directed)
+
+
+def _from_data(cls: type[Graph], data: Data, directed: Directed | None) -> Graph:
+    """A notice counts repeated edges."""
     ends = data.edge_index.numpy(force=True)
     weight = getattr(data, "edge_weight", None)
     values = np.ones(ends.shape[1]) if weight is None else weight.numpy(force=True).ravel()
@@ -225,7 +230,7 @@ def from_data(cls: type[Graph], data: Data, directed: Directed | None) -> Graph:
 def masks(data: Any) -> dict[str, np.ndarray]:
     """Positions in `train_mask`, `val_mask` and `test_mask` of a `Data`, where it has them.
 
-    Of a `HeteroData`, those of all kinds, in the order of `from_hetero`.
+    Of a `HeteroData`, those of all kinds, in the order of `_from_hetero`.
     """
     kinds = [data[kind] for kind in data.node_types] if hasattr(data, "node_types") else [data]
     starts = np.cumsum([0, *(int(part.num_nodes) for part in kinds)])
@@ -246,7 +251,7 @@ def masks(data: Any) -> dict[str, np.ndarray]:
     return found
 
 
-def from_hetero(cls: type[Graph], data: HeteroData, directed: Directed | None) -> Graph:
+def _from_hetero(cls: type[Graph], data: HeteroData, directed: Directed | None) -> Graph:
     """The graph of all nodes, kind after kind.
 
     The relation in the middle of (source, relation, target) is the type; where two have the same

@@ -76,16 +76,16 @@ class FeatureScaler:
             with np.errstate(divide="ignore"):
                 scale = np.where(total != 0, 1 / total, 1.0).astype(np.float32)
             per_entry = np.repeat(scale, np.diff(X.indptr)) if sparse else scale[:, None]
-            return graph.with_features(_times(X, per_entry))
+            return graph.with_features(_times(X, per_entry), mixed=graph.mixed)
         assert self.mean is not None
         assert self.std is not None
         if sparse and not self.mean.any():
-            return graph.with_features(_times(X, 1 / self.std[X.indices]))
+            return graph.with_features(_times(X, 1 / self.std[X.indices]), mixed=graph.mixed)
         X = X.toarray() if sparse else X  # fitted on a dense matrix, whose mean counts
         X = (X - self.mean) / self.std
         if graph.kinds is not None:
             X[~graph.kinds.has_features] = 0
-        return graph.with_features(X)
+        return graph.with_features(X, mixed=graph.mixed)
 
 
 def match_names(

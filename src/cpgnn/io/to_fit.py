@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cpgnn.engine.arrays import labels_of
-from cpgnn.engine.frames import label_series, rows_by_node
+from cpgnn.engine.frames import label_series
 from cpgnn.engine.inputs import to_graph
 from cpgnn.engine.interchange import library, masks
 from cpgnn.errors import must_be, notify, wrong_value
@@ -51,10 +51,7 @@ def to_fit(
         raise wrong_value(next(iter(columns)), "go with tables", type(given).__name__)
     else:
         graph = to_graph(given, labels=y is None)
-        if isinstance(features, pd.DataFrame):
-            X, names = rows_by_node(features, graph.node_ids)
-            graph = graph.with_features(X, names)
-        elif features is not None:
+        if features is not None:
             graph = graph.with_features(features)
         if y is not None:
             graph = graph.with_labels(label_series(y) if isinstance(y, pd.DataFrame) else y)
