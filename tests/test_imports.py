@@ -21,7 +21,7 @@ LAYERS = (
     "cpgnn.relations.edge_types cpgnn.relations.kinds cpgnn.engine.mixed",
     "cpgnn.engine.frames cpgnn.report.notebook",
     "cpgnn.engine.sparse",
-    "cpgnn.engine.interchange",
+    "cpgnn.engine.interchange cpgnn.engine.pyg_data",
     "cpgnn.engine.views",
     "cpgnn.graph",
     "cpgnn.relations cpgnn.homophily cpgnn.splits cpgnn.engine.cross_fitting",

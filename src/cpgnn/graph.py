@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from cpgnn.engine import interchange
+from cpgnn.engine import interchange, pyg_data
 from cpgnn.engine.arrays import (
     Matrix,
     as_features,
@@ -387,12 +387,12 @@ class Graph:
     def from_pyg(cls, data: Data | HeteroData, *, directed: Directed | None = None) -> Graph:
         """A graph from PyG: `Data` (edge_index, x, y: -1 unknown, edge_weight) or `HeteroData`.
         directed: None for what `data.directed`, which `to_pyg` writes, says; without it, none."""
-        return interchange.from_pyg(cls, data, directed)
+        return pyg_data.from_pyg(cls, data, directed)
 
     def to_pyg(self) -> Data | HeteroData:
         """A PyG `Data` with both directions of every undirected edge; `HeteroData` where there are
         types of edges or kinds of nodes. A copy; sparse features become a CSR tensor."""
-        return interchange.to_pyg(self)
+        return pyg_data.to_pyg(self)
 
     def to_networkx(self) -> nx.Graph:
         """A NetworkX graph with `label`, `kind`, `weight` and features as vectors `x`; types are

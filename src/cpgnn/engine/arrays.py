@@ -152,6 +152,8 @@ def as_features(features: Any) -> np.ndarray | sp.csr_array | None:
     """X; None for none, and for no columns."""
     if features is None:
         return None
+    if hasattr(features, "layout") and hasattr(features, "detach"):  # a tensor
+        features = pyg_features(features)
     if sp.issparse(features):
         X = sp.csr_array(features, dtype=np.float32)
         X.sum_duplicates()
@@ -244,6 +246,8 @@ def coded(words: np.ndarray) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
 
 
 def pyg_features(X: Any) -> Any:
+    """A tensor, dense or sparse, as NumPy or scipy have it."""
+    X = X.float()  # NumPy has no bfloat16
     if X.layout is not None and str(X.layout) != "torch.strided":
         csr = X.to_sparse_csr().cpu()
         parts = (csr.values(), csr.col_indices(), csr.crow_indices())

@@ -11,7 +11,8 @@ import pandas as pd
 from cpgnn.engine.arrays import labels_of
 from cpgnn.engine.frames import label_series
 from cpgnn.engine.inputs import to_graph
-from cpgnn.engine.interchange import library, masks
+from cpgnn.engine.interchange import library
+from cpgnn.engine.pyg_data import masks
 from cpgnn.errors import must_be, notify, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.io.column_choice import ColumnOptions as ColumnOptions
