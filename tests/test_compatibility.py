@@ -204,6 +204,23 @@ def test_isolated_training_nodes_say_nothing():
     np.testing.assert_allclose(H, 0.5)
 
 
+@pytest.mark.parametrize("weighting", ["edge", "node"])
+@given(toy=toys(density=1.0, isolated=1), seed=SEEDS)
+def test_a_training_node_without_a_label_says_nothing(weighting, toy: Toy, seed):
+    """As if it were not among the training nodes; it speaks to its neighbours with its prior."""
+    rng = np.random.default_rng(seed)
+    B_p = softmax(rng.normal(size=(toy.n, toy.c)))
+    y, train = toy.y.copy(), np.arange(toy.n)
+    y[rng.permutation(toy.n)[:2]] = -1
+    B_tilde = enhanced_belief(B_p, y, train)
+    for u in range(toy.n):
+        np.testing.assert_array_equal(B_tilde[u], B_p[u] if y[u] < 0 else np.eye(toy.c)[y[u]])
+    H = estimate_compatibility(sp.csr_array(toy.A), B_tilde, y, weighting=weighting)
+    known = np.flatnonzero(y >= 0)
+    expected = estimate_by_loops(toy.A, B_tilde, known, y, toy.c, weighting)
+    np.testing.assert_allclose(H, expected, atol=1e-5)
+
+
 def test_weighting_is_edge_or_node():
     with pytest.raises(InputError, match=r"'weighting' must be 'edge' or 'node'\. Got 'both'"):
         estimate_compatibility(
@@ -230,10 +247,10 @@ def test_there_and_back_for_positive_matrices(c, seed):
     np.testing.assert_allclose(recover_compatibility(initial_H_bar(H)), H, atol=1e-8)
 
 
-def test_the_initial_matrix_is_made_symmetric():
-    np.testing.assert_allclose(
-        initial_H_bar(np.array([[0.8, 0.2], [0.6, 0.4]])), [[0.3, -0.1], [-0.1, -0.1]]
-    )
+@pytest.mark.parametrize("made", [np.array, list])
+def test_the_initial_matrix_is_made_symmetric(made):
+    H_bar = initial_H_bar(made([[0.8, 0.2], [0.6, 0.4]]))
+    np.testing.assert_allclose(H_bar, [[0.3, -0.1], [-0.1, -0.1]])
 
 
 @given(st.integers(2, 5), SEEDS, st.floats(0.01, 20))

@@ -66,10 +66,14 @@ def sinkhorn_knopp(
 
 
 def enhanced_belief(B_p: np.ndarray, labels: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """B̃ = Y_train + (1 - M) ∘ B_p: known labels where there are any, the prior elsewhere."""
+    """B̃ = Y_train + (1 - M) ∘ B_p: known labels where there are any, the prior elsewhere.
+
+    A training node without a label (-1) keeps its prior.
+    """
     B = np.array(B_p, dtype=np.float64)
-    B[train] = 0.0
-    B[train, labels[train]] = 1.0
+    known = np.asarray(train)[labels[train] >= 0]
+    B[known] = 0.0
+    B[known, labels[known]] = 1.0
     return B
 
 
@@ -82,7 +86,7 @@ def estimate_compatibility(
 ) -> np.ndarray:
     """Ĥ = Sinkhorn(Y_trainᵀ A B̃), float64 [c, c].
 
-    A [t, s]: rows of the t training nodes; B̃ [s, c]; labels [t]. With `weighting="edge"` every
+    A [t, s]: rows of the t training nodes; B̃ [s, c]; labels [t], -1: none, which is no row. With `weighting="edge"` every
     edge counts once, as the paper writes; with "node" the neighbour beliefs of each training node
     are averaged first, so that every labelled node counts once, as the authors' code does.
     """
@@ -92,7 +96,8 @@ def estimate_compatibility(
     if weighting == "node":
         messages = np.nan_to_num(row_normalized(messages))
     C = np.zeros((c, c))
-    np.add.at(C, labels, messages)
+    known = labels >= 0
+    np.add.at(C, labels[known], messages[known])
     return sinkhorn_knopp(_filled(row_normalized(C))).matrix
 
 
@@ -110,6 +115,7 @@ def _filled(H: np.ndarray) -> np.ndarray:
 
 def initial_H_bar(H_hat: np.ndarray) -> np.ndarray:
     """H̄₀ = ½(Ĥ + Ĥᵀ) - 1/c: symmetric and centred around 0."""
+    H_hat = np.asarray(H_hat, dtype=np.float64)
     return (H_hat + H_hat.T) / 2 - 1 / len(H_hat)
 
 

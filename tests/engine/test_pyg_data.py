@@ -91,6 +91,7 @@ def test_edges_that_are_none(data, message):
         Graph.from_pyg(data)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 @pytest.mark.parametrize("change", [torch.Tensor.bfloat16, torch.Tensor.half, torch.Tensor.int])
 def test_features_in_any_type_of_torch(change):
     X = torch.tensor([[1.0, 2.0], [0.0, 4.0]])
