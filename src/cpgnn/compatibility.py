@@ -86,9 +86,10 @@ def estimate_compatibility(
 ) -> np.ndarray:
     """Ĥ = Sinkhorn(Y_trainᵀ A B̃), float64 [c, c].
 
-    A [t, s]: rows of the t training nodes; B̃ [s, c]; labels [t], -1: none, which is no row. With `weighting="edge"` every
-    edge counts once, as the paper writes; with "node" the neighbour beliefs of each training node
-    are averaged first, so that every labelled node counts once, as the authors' code does.
+    A [t, s]: rows of the t training nodes; B̃ [s, c]; labels [t], where -1 (unknown) does not count.
+    With `weighting="edge"` every edge counts once, as the paper writes; with "node" the neighbour
+    beliefs of each training node are averaged first, so that every labelled node counts once, as
+    the authors' code does.
     """
     check_choice("weighting", weighting, get_args(Weighting))
     c = B_tilde.shape[1]

@@ -24,8 +24,8 @@ from cpgnn.engine.loop import (
     Training,
     check_trainable,
     descend,
-    seeded,
 )
+from cpgnn.engine.randomness import seeded
 from cpgnn.engine.scores import check_score, validation_score
 from cpgnn.engine.target import Target, cross_entropy
 from cpgnn.engine.text import count

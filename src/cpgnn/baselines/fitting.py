@@ -26,8 +26,8 @@ from cpgnn.engine.loop import (
     Training,
     check_trainable,
     descend,
-    seeded,
 )
+from cpgnn.engine.randomness import seeded
 from cpgnn.engine.target import Target, cross_entropy
 from cpgnn.engine.threads import threads_for
 from cpgnn.errors import wrong_value

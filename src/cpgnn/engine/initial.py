@@ -8,6 +8,7 @@ import torch
 from cpgnn.compatibility import enhanced_belief, estimate_compatibility, initial_H_bar
 from cpgnn.engine.distant import estimate_from_few
 from cpgnn.engine.loop import InitialSource, evaluated
+from cpgnn.engine.randomness import generator
 from cpgnn.graph import Graph
 from cpgnn.model import CPGNN
 from cpgnn.settings import Settings
@@ -38,9 +39,8 @@ def initialise(
         return None
     if settings.init_H == "glorot":
         bound = (6 / (2 * model.num_classes)) ** 0.5
-        generator = torch.Generator().manual_seed(seed)
         H_bar = torch.empty(model.num_classes, model.num_classes)
-        H_bar.uniform_(-bound, bound, generator=generator)
+        H_bar.uniform_(-bound, bound, generator=generator(seed))
         estimate = None
     else:
         estimate = estimated_compatibility(model, graph, split, settings)

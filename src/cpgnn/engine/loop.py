@@ -5,8 +5,7 @@ It serves pretraining, end-to-end training and every baseline; observers may loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Literal, Protocol, runtime_checkable
@@ -275,11 +274,3 @@ def _mode_matters(model: nn.Module, forward: Callable[[View], Tensor], view: Vie
         for buffer, before in buffers:
             buffer.copy_(before)
     return differs
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Torch's random numbers from `seed` inside, as they were outside."""
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
-        yield

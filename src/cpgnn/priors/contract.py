@@ -7,6 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from cpgnn.engine.randomness import generator
 from cpgnn.errors import check_count, check_share, must_be
 
 
@@ -47,7 +48,7 @@ class Glorot:
     """Makes Glorot-uniform weights, all from one seed."""
 
     def __init__(self, seed: int) -> None:
-        self.generator = torch.Generator().manual_seed(seed)
+        self.generator = generator(seed)
 
     def __call__(self, fan_in: int, fan_out: int, blocks: int = 1) -> nn.Parameter:
         """Uniform in ±√(6 / (fan_in + fan_out)), `blocks` such matrices side by side."""

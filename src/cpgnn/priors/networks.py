@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from cpgnn.engine.adam import Adam
 from cpgnn.engine.cross_fitting import Worlds
-from cpgnn.engine.loop import seeded
+from cpgnn.engine.randomness import generator, seeded
 from cpgnn.engine.sparse import SparseOperator, drawn_mask
 from cpgnn.priors.network import Network, chunks, mean_network
 
@@ -74,7 +74,7 @@ class Copies(nn.Module):
         them the input has."""
         super().__init__()
         self.how, self.copies = how, copies
-        g, h = torch.Generator().manual_seed(how.seed), how.hidden
+        g, h = generator(how.seed), how.hidden
 
         def glorot(rows: int, cols: int, used: int) -> Tensor:
             return (torch.rand(rows, cols, generator=g) * 2 - 1) * (6 / (used + cols)) ** 0.5
@@ -252,7 +252,7 @@ def batches(X: Any, worlds: Worlds, how: Descent) -> list[Tensor]:
     row = max(1.0, width * how.hidden * worlds.num_worlds)
     if rows * row <= MAX_STEP:
         return [torch.arange(rows)]
-    g = torch.Generator().manual_seed(how.seed)
+    g = generator(how.seed)
     return [*torch.randperm(rows, generator=g).split(max(LEAST_ROWS, int(BATCH / row)))]
 
 
