@@ -22,6 +22,7 @@ from torch import nn
 
 from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import recover_compatibility
+from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.errors import BeliefOverflowError, InputError, NotInductiveError, NumericalNotice
 from cpgnn.evaluation.calibration import fit_temperature
 from cpgnn.evaluation.calibration import softmax as scaled_softmax
@@ -307,6 +308,24 @@ def test_senseless_parameters_are_refused_at_fit(options, message, graph):
         classifier.check_params()
     with pytest.raises(NotFittedError):
         classifier.predict(graph)
+
+
+@pytest.mark.parametrize("prior", ["auto", "mlp"])
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (([0, 1, 2, 7], [3]), r"validation nodes must be labelled\. Got node 7"),
+        (([0, 1, 2], [3, 7]), r"validation nodes must be labelled\. Got node 7"),
+        (([0, 1, 90], [3]), r"A position in the split must be below .* \(90\)\. Got 90"),
+        (([0, 1, 2], [91]), r"below the number of nodes \(90\)\. Got 91"),
+        (([0, 1, 2], [3], [92]), r"below the number of nodes \(90\)\. Got 92"),
+    ],
+)
+def test_a_split_must_fit_the_labels_before_any_work(prior, parts, message, graph, monkeypatch):
+    hidden = np.where(np.arange(90) == 7, -1, graph.labels)
+    monkeypatch.setattr(FeatureScaler, "fit", None)  # what comes next
+    with pytest.raises(InputError, match=message):
+        CPGNNClassifier(prior).fit(graph.with_labels(hidden), split=Split(*parts))
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpgnn.engine.arrays import as_positions
 from cpgnn.engine.text import listed
 from cpgnn.errors import check_share, must_be
+
+if TYPE_CHECKING:
+    from cpgnn.graph import Graph
 
 PARTS = ("train", "val", "test")
 NOBODY = np.empty(0, dtype=np.int64)
@@ -109,10 +112,24 @@ def _joined(parts: list[list[np.ndarray]]) -> Split:
     return Split(*(np.sort(np.concatenate(part)) for part in every))
 
 
-def check_classes(labels: np.ndarray, names: Sequence[Hashable], split: Split) -> None:
-    """Raises unless the training labels are of two classes at least."""
-    present = np.unique(labels[split.train])
-    known = [names[i] for i in present if i >= 0]
+def check_split(graph: Graph, split: Split) -> None:
+    """Raises unless the split is of nodes of the graph, and those that train or choose have labels;
+    a test node needs none."""
+    used = np.concatenate([split.train, split.val])
+    largest = max(used.max(), split.test.max(initial=0))
+    if largest >= graph.num_nodes:
+        what = f"be below the number of nodes ({graph.num_nodes})"
+        raise must_be("A position in the split", what, largest)
+    bare = used[graph.labels[used] < 0]
+    if len(bare):
+        unlabelled = f"node {graph.node_ids[bare[0]]!r}"
+        raise must_be("Training and validation nodes", "be labelled", unlabelled)
+
+
+def check_classes(graph: Graph, split: Split) -> None:
+    """Raises unless the split fits the graph, and two classes at least have training labels."""
+    check_split(graph, split)
+    known = [graph.class_names[i] for i in np.unique(graph.labels[split.train])]
     if len(known) < 2:
         hint = "Label some nodes of another class."
         must = "include at least two classes"

@@ -275,7 +275,7 @@ def test_types_have_different_names_and_the_size_of_the_graph():
         replace(graph, edge_types=(EdgeType("b", small, False),))
 
 
-TAKEN = ["edges", "two hops", "own", "pays (out)", "pays (in)", "uses, shared"]
+TAKEN = ["edges", "two hops", "own", "pays (out)", "pays (in)", "uses (shared)"]
 
 
 def test_types_that_are_called_like_derived_relations_do_not_replace_them(tmp_path):

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from cpgnn.engine.views import View
-from cpgnn.errors import must_be, wrong_value
-from cpgnn.splits import Split
+from cpgnn.errors import wrong_value
+from cpgnn.splits import Split, check_split
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,9 @@ class Target:
             hint = "Try Split(train, val, test), or Split.from_masks."
             raise wrong_value("split", "be a cpgnn.Split", type(split).__name__, hint)
         graph, train = graph_view.graph, len(split.train)
+        check_split(graph, split)
         nodes = np.concatenate([split.train, split.val])
-        if nodes.max() >= graph.num_nodes:
-            what = f"be below the number of nodes ({graph.num_nodes})"
-            raise must_be("A position in the split", what, nodes.max())
         y = graph.labels[nodes]
-        if (y < 0).any():
-            unlabelled = graph.node_ids[nodes[y < 0][0]]
-            raise must_be("Training and validation nodes", "be labelled", f"node {unlabelled!r}")
         device, dtype, weight = graph_view.device, graph_view.dtype, None
         if class_weight == "balanced":
             count = np.bincount(y[:train], minlength=graph.num_classes)

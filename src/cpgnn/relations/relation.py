@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from cpgnn.engine.arrays import pattern
 
-EDGES, TWO_HOPS, SHARED = "edges", "two hops", ", shared"
+EDGES, TWO_HOPS, SHARED = "edges", "two hops", " (shared)"
 MAX_ENTRIES = 20_000_000
 """Entries of "exactly two hops" above which it is left out (12 bytes each, and as many again while
 it is built)."""

@@ -130,7 +130,7 @@ class Fitting:
 
     def checked(self, graph: Graph, split: Split) -> Graph:
         """The graph, if its labels can be learned from; it notes where none can be held out."""
-        check_classes(graph.labels, graph.class_names, split)
+        check_classes(graph, split)
         sizes = class_sizes(graph.labels[split.train], graph.num_classes)
         judged = sizes.max() > 1 or np.isin(graph.labels[split.val], np.flatnonzero(sizes)).any()
         return graph if judged or not self.blends else graph.noting(ONE_EACH)
