@@ -448,6 +448,49 @@ def test_the_number_of_nodes_says_where_it_comes_from():
             Graph.from_edges([0], [5], **{name: value})
 
 
+def test_labels_that_are_moments_stay_moments():
+    days = pd.to_datetime(["2024-03-01", None, "2024-02-01", "2024-03-01"])
+    expected = (pd.Timestamp("2024-02-01"), pd.Timestamp("2024-03-01"))
+    for moments in (days, pd.Series(days), days.to_numpy(), days.tz_localize("UTC").to_series()):
+        graph = Graph.from_edges([0, 1], [1, 2], labels=np.asarray(moments), num_nodes=4)
+        assert graph.labels.tolist() == [1, -1, 0, 1]
+        assert tuple(pd.Timestamp(d).tz_localize(None) for d in graph.class_names) == expected
+
+
+def test_classes_that_read_alike_are_refused():
+    for names in ((1, "1"), ("True", True), (2.5, "2.5")):
+        with pytest.raises(
+            InputError, match=rf"'class_names' must be unique\. Got '{names[0]}' twice"
+        ):
+            Graph.from_edges([0], [1], labels=[0, 1], class_names=names)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_weights_that_vanish_as_they_are_kept_are_no_edges(directed):
+    """1e-50 is 0 in float32."""
+    graph = noticed(
+        lambda: Graph.from_edges(
+            [0, 1, 2], [1, 2, 3], weights=[1.0, 1e-50, 0.0], directed=directed
+        ),
+        "2 edge rows of weight 0 were dropped.",
+    )
+    assert graph.num_edges == 1
+    assert sum(kind.num_edges for kind in graph.types) == 1
+    assert graph.num_neighbours.tolist() == [1, 1, 0, 0]
+
+
+def test_a_stored_zero_is_no_edge_of_a_matrix():
+    A = sp.coo_array(([1.0, 0.0, 1.0], ([0, 1, 2], [1, 2, 0])), shape=(3, 3))
+    before = A.copy()
+    graph = Graph.from_scipy(A)
+    expected = [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+    np.testing.assert_array_equal(graph.adjacency.toarray(), expected)
+    assert not graph.is_weighted
+    both = Graph.from_scipy({"a": A.tocsr(), "b": A.tocsc()})
+    assert not both.is_weighted
+    np.testing.assert_array_equal(A.data, before.data)
+
+
 def test_fingerprint_tells_nodes_and_their_order_apart():
     one, same, other, turned = (
         Graph.from_edges([0], [1], node_ids=ids)

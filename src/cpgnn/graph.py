@@ -100,7 +100,7 @@ class Graph:
             raise wrong_value("labels", f"lie between -1 (unknown) and {c - 1}", got)
         if len(self.node_ids) != n:
             raise wrong_value("node_ids", f"name each of {n} nodes", f"{len(self.node_ids)} names")
-        classes = pd.Index(self.class_names, tupleize_cols=False)
+        classes = pd.Index([str(name) for name in self.class_names], dtype=object)  # 1 is "1"
         for what, index in (("class_names", classes), ("node_ids", self.node_ids)):
             if not index.is_unique:
                 raise wrong_value(what, "be unique", f"{index[index.duplicated()][0]!r} twice")

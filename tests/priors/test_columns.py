@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from cpgnn.priors import columns as col
+from toys import toy
 
 
 @pytest.fixture
@@ -43,3 +45,23 @@ def test_large_blocks_get_the_same_products(monkeypatch):
     assert not np.shares_memory(made, Z)
     assert made == pytest.approx(M.toarray() @ Z, abs=1e-5)
     assert made == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pagerank_is_that_of_networkx_on_the_nodes_with_edges(weighted):
+    A = toy(3, 12, density=0.5, weighted=weighted, isolated=1).A[:11, :11]
+    assert (A.sum(axis=1) > 0).all()
+    found = nx.pagerank(nx.from_numpy_array(A), tol=1e-12, max_iter=500)
+    expected = 11 * np.array([found[i] for i in range(11)])
+    np.testing.assert_allclose(col.pagerank(sp.csr_array(A), steps=200), expected, rtol=1e-9)
+
+
+def test_nodes_without_edges_change_no_column_of_others():
+    A = toy(3, 12, density=0.4).A
+    alone = np.flatnonzero(A.sum(axis=1) == 0)
+    wide = np.zeros((40, 40))
+    wide[:12, :12] = A
+    few, many = (col.structure(sp.csr_array(M, dtype=np.float32)) for M in (A, wide))
+    np.testing.assert_array_equal(many[:12], few)
+    for row in (*few[alone], *many[12:]):
+        assert row[5] == pytest.approx(np.log(0.15))

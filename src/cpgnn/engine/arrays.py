@@ -13,6 +13,8 @@ from cpgnn.engine.text import count
 from cpgnn.errors import Message, advise, check_choice, must_be, notify, wrong_value
 
 Matrix = Literal["none", "sym", "row"]
+VANISHING = 2.0**-150
+"""What is not larger is 0 in float32, in which weights are kept."""
 
 
 def as_positions(what: str, values: Any) -> np.ndarray:
@@ -78,11 +80,11 @@ def simple_adjacency(
         rows = count(int(loop.sum()), "self-loop row was", "self-loop rows were")
         notices.append(f"{rows} set aside.")
     if weights is not None:
-        empty = keep & (weights == 0)
+        empty = keep & (weights <= VANISHING)
         if empty.any():
             rows = count(int(empty.sum()), "edge row of weight 0 was", "edge rows of weight 0 were")
             notices.append(f"{rows} dropped.")
-            keep &= weights > 0
+            keep &= ~empty
     index = np.int32 if n < 2**31 else np.int64
     if not keep.all():
         source, target = source[keep].astype(index), target[keep].astype(index)
@@ -210,7 +212,7 @@ def as_labels(
         codes, names_array = pd.factorize(values[known], sort=True)
     full = np.full(n, -1, dtype=np.int64)
     full[known] = codes
-    return full, tuple(names_array.tolist())
+    return full, tuple(pd.Index(names_array).tolist())  # moments stay moments
 
 
 def _label_values(labels: Any) -> np.ndarray:

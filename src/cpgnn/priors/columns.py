@@ -133,7 +133,7 @@ def structure(A: sp.csr_array) -> np.ndarray:
         large,
         small,
         np.log1p(core_number(A))[:, None],
-        np.log(pagerank(A) * A.shape[0])[:, None],
+        np.log(pagerank(A))[:, None],
         clustering(A)[:, None],
     ]
     return np.concatenate(blocks, axis=1).astype(np.float32)
@@ -159,13 +159,13 @@ def core_number(A: sp.csr_array) -> np.ndarray:
 
 
 def pagerank(A: sp.csr_array, alpha: float = 0.85, steps: int = 30) -> np.ndarray:
+    """In multiples of the mean of nodes with edges; who has none is reached by chance alone."""
     n = A.shape[0]
     degree = np.asarray(A.sum(axis=1)).ravel()
     share = np.divide(1, degree, out=np.zeros(n), where=degree > 0)
-    p = np.full(n, 1 / n)
+    p = np.ones(n)
     for _ in range(steps):
-        lost = p[degree == 0].sum() / n
-        p = (1 - alpha) / n + alpha * (A.T @ (p * share) + lost)
+        p = (1 - alpha) + alpha * (A.T @ (p * share))
     return p
 
 

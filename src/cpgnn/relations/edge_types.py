@@ -109,10 +109,11 @@ def scipy_parts(adjacency: Any, directed: Directed) -> dict[str, Any]:
     wanted = dict(zip(named, which_directed(list(named), directed), strict=True))
     parts = []
     for name, matrix in named.items():
-        A = sp.coo_array(matrix)
+        A = sp.coo_array(matrix, copy=True)
         if A.shape[0] != A.shape[1]:
             raise must_be("The adjacency matrix", "be square", A.shape)
         A.sum_duplicates()
+        A.eliminate_zeros()
         keep = np.ones(A.nnz, dtype=bool)
         if is_symmetric(A):  # both directions are there: one of them is enough
             keep, wanted[name] = A.coords[0] <= A.coords[1], False

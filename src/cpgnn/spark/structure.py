@@ -24,6 +24,8 @@ MOST_EDGES = 20_000_000
 """Edges whose ends the driver holds: about 1 GB while it works. One machine has no triangles for
 graphs that large."""
 CORE_ROUNDS = 200
+ALPHA = 0.85
+"""Of PageRank: the share that follows edges."""
 COLUMNS = [f"c{i}" for i in range(len(col.STRUCTURE))]
 
 
@@ -62,36 +64,28 @@ def _on_executors(A: Adjacency, nodes: DataFrame, work: Work) -> DataFrame:
             "c3": F.min("c0"),
         },
     )
-    n = nodes.count()
-    core, rank = _core_numbers(A, degrees, work), _pagerank(A, degrees, n, work)
+    core, rank = _core_numbers(A, degrees, work), _pagerank(A, degrees, work)
     joined = nodes.select("id").join(values, "id", "left")
     for part in (around, core, rank):
         joined = joined.join(part, "id", "left")
-    alone = (1 - 0.85) / n
-    for _ in range(30):  # isolated nodes share what they have among all
-        alone = (1 - 0.85) / n + 0.85 * alone * (n - degrees.count()) / n
     filled = {
         "c0": F.coalesce("c0", F.lit(0.0)),
         "c1": F.coalesce("c1", F.lit(0.0)),
         "c2": F.coalesce("c2", F.lit(float("nan"))),
         "c3": F.coalesce("c3", F.lit(float("nan"))),
         "c4": F.log1p(F.coalesce("k", F.lit(0))),
-        "c5": F.log(F.coalesce("p", F.lit(alone)) * n),
+        "c5": F.log(F.coalesce("p", F.lit(1 - ALPHA))),
         "c6": F.lit(float("nan")),
     }
     return joined.select("id", *(c.cast("float").alias(name) for name, c in filled.items()))
 
 
-def _pagerank(A: Adjacency, degrees: DataFrame, n: int, work: Work) -> DataFrame:
+def _pagerank(A: Adjacency, degrees: DataFrame, work: Work) -> DataFrame:
     """id, p of nodes with edges: `priors.columns.pagerank`."""
-    alpha, alone = 0.85, 1 / n
-    lonely = n - degrees.count()
-    p = degrees.select("id", F.lit(1 / n).alias("p"), "degree")
+    p = degrees.select("id", F.lit(1.0).alias("p"), "degree")
     for t in range(30):
         sums = A.times(p.select("id", (F.col("p") / F.col("degree")).alias("sum")))
-        lost = lonely * alone / n
-        alone = (1 - alpha) / n + alpha * lost
-        value = F.lit(alone) + alpha * F.col("sum")
+        value = F.lit(1 - ALPHA) + ALPHA * F.col("sum")
         p = work.keep(
             f"pagerank-{t}", degrees.join(sums, "id").select("id", value.alias("p"), "degree")
         )

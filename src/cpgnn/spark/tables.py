@@ -205,7 +205,7 @@ Checked = tuple[DataFrame, dict[str, int]]
 def proper_rows(edges: DataFrame) -> Column:
     """Whether a row joins two different nodes with a weight."""
     proper = F.col("source") != F.col("target")
-    return proper & (F.col("weight") > 0) if "weight" in edges.columns else proper
+    return proper & (F.col("weight").cast("float") > 0) if "weight" in edges.columns else proper
 
 
 def _edges(table: DataFrame, places: list[int], kind: T.DataType, given: Given) -> Checked:
