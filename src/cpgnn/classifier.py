@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -17,7 +17,7 @@ from cpgnn.engine.loop import Begin
 from cpgnn.engine.saving import load_model, save_model
 from cpgnn.engine.scaling import FeatureScaler
 from cpgnn.engine.threads import threads_for
-from cpgnn.errors import LARGEST_SEED, check_choice, check_count, check_share, wrong_value
+from cpgnn.errors import LARGEST_SEED, check_count, check_share, wrong_value
 from cpgnn.evaluation.calibration import Scaling, calibration_nodes, softmax
 from cpgnn.evaluation.conformal import (
     Per,
@@ -28,6 +28,7 @@ from cpgnn.evaluation.conformal import (
     prediction_sets,
 )
 from cpgnn.evaluation.intervals import CONFIDENCE, EdgeFrequency, edge_frequency_interval
+from cpgnn.evaluation.metrics import weighted_share
 from cpgnn.evaluation.prediction import (
     Prediction,
     as_in_fit,
@@ -37,13 +38,12 @@ from cpgnn.evaluation.prediction import (
 )
 from cpgnn.graph import Graph
 from cpgnn.io.to_fit import ColumnOptions, to_fit
-from cpgnn.model import CPGNN, PriorKind
+from cpgnn.model import CPGNN
 from cpgnn.relations.derived import joining
-from cpgnn.selection.fitting import BLENDED, Fitting, Honest
+from cpgnn.selection.fitting import Fitting, Honest
 from cpgnn.splits import Split, stratified_split
 
 VALIDATION = 0.2  # the share of the labels that chooses the epoch of the paper's training
-PRIORS = (*BLENDED, *get_args(PriorKind))
 
 
 class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -149,10 +149,7 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def check_params(self) -> None:
         """Raises if a parameter makes no sense, before any data is read."""
-        Fitting(self)
-        # A function or a classifier, not the class of one, which is both.
-        if callable(self.prior) == hasattr(self.prior, "predict_proba"):
-            check_choice("prior", self.prior, PRIORS)
+        Fitting(self).check()
         check_share("validation", self.validation_share)
         check_count("seed", self.seed, least=0, most=LARGEST_SEED)
         check_device(self.device)
@@ -301,9 +298,8 @@ class CPGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph = to_graph(graph, labels=y is None)
         labelled = graph if y is None else graph.with_labels(y)
         known = labelled.labels >= 0
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         right = self.predict(graph)[known] == as_array(labelled.class_names)[labelled.labels[known]]
-        return float(np.average(right, weights=weight))
+        return weighted_share(right, known, sample_weight)
 
     # -- how sure that is -------------------------------------------------------------------------
 

@@ -176,11 +176,14 @@ def check_count(parameter: str, count: object, *, least: int, most: int | None =
     return int(count)
 
 
-def check_share(parameter: str, share: float, *, zero: bool = True, one: bool = False) -> None:
+def check_share(parameter: str, share: Any, *, zero: bool = True, one: bool = False) -> None:
     """Raises unless the value lies between 0 and 1; `zero` and `one` say whether the ends count."""
-    if not ((share >= 0 if zero else share > 0) and (share <= 1 if one else share < 1)):
+    if not isinstance(share, Real):
+        raise wrong_value(parameter, "be a number", repr(share))
+    x = float(share)
+    if not ((x >= 0 if zero else x > 0) and (x <= 1 if one else x < 1)):
         must = f"lie in {'[' if zero else '('}0, 1{']' if one else ')'}"
-        hint = f"Did you mean {share / 100:g}?" if 2 <= share < 100 else ""
+        hint = f"Did you mean {x / 100:g}?" if 2 <= x < 100 else ""
         raise wrong_value(parameter, must, share, hint)
 
 

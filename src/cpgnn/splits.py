@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpgnn.engine.arrays import as_positions
+from cpgnn.engine.arrays import as_labels, as_positions
 from cpgnn.engine.text import listed
 from cpgnn.errors import check_share, must_be
 
@@ -48,12 +48,12 @@ class Split:
 
 
 def stratified_split(
-    labels: np.ndarray, *, validation: float = 0.2, test: float = 0.0, seed: int = 0
+    labels: Any, *, validation: float = 0.2, test: float = 0.0, seed: int = 0
 ) -> Split:
     """A share of every class for test, a share of the rest for validation, the rest for training.
 
-    Shares are rounded to the nearest node; every class keeps at least one training node and, if it
-    has two nodes, at least one validation node.
+    `labels` [n]: classes; -1, None, NaN: unknown. Shares are rounded to the nearest node; every
+    class keeps at least one training node and, if it has two nodes, at least one validation node.
     """
     check_share("validation", validation)
     check_share("test", test)
@@ -70,9 +70,7 @@ def stratified_split(
     return _joined(parts)
 
 
-def per_class_split(
-    labels: np.ndarray, *, train: float = 0.1, test: float = 0.8, seed: int = 0
-) -> Split:
+def per_class_split(labels: Any, *, train: float = 0.1, test: float = 0.8, seed: int = 0) -> Split:
     """The paper's splits: of every class ⌊train·n_c⌋ nodes, ⌊test·n_c⌋, the rest for validation."""
     check_share("train", train)
     check_share("test", test)
@@ -100,7 +98,8 @@ def exchanged(split: Split, labels: np.ndarray) -> Split:
     return _joined(parts)
 
 
-def _shuffled_classes(labels: np.ndarray, seed: int) -> list[np.ndarray]:
+def _shuffled_classes(labels: Any, seed: int) -> list[np.ndarray]:
+    labels, _ = as_labels(labels, len(labels), None)
     rng = np.random.default_rng(seed)
     classes = np.unique(labels[labels >= 0])
     return [rng.permutation(np.flatnonzero(labels == c)) for c in classes]

@@ -116,7 +116,7 @@ def test_dense_or_sparse_at_prediction_is_all_the_same(fitted_on, kind):
     [
         (4, 3, r"have the 4 features the model was fitted with\. Got 3\."),
         (4, None, r"have the 4 features the model was fitted with\. Got no features\."),
-        (None, 4, r"have the no features the model was fitted with\. Got 4\."),
+        (None, 4, r"have no features, as in the fit\. Got 4\."),
     ],
 )
 def test_other_features_are_refused(fitted, given, message):

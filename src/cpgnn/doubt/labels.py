@@ -53,9 +53,9 @@ def review_labels(
     their ratio), against (how many neighbours contradict the label) and who (the first of them,
     separated by "|"; an id that contains "|" or begins with a quotation mark stands there as JSON).
     """
-    graph = fitted.graph_
+    own = fitted.prediction()
     nodes, P_nodes = beliefs or out_of_fold(fitted, seed=seed)
-    P, H = fitted.prediction().probabilities.copy(), fitted.edge_frequency_
+    graph, P, H = own.graph, own.probabilities.copy(), fitted.edge_frequency_
     P[nodes] = P_nodes
     labelled = np.flatnonzero(graph.labels >= 0)
     known = P.copy()

@@ -29,7 +29,7 @@ from cpgnn.classifier import CPGNNClassifier
 from cpgnn.compatibility import initial_H_bar
 from cpgnn.doubt.cover import covering
 from cpgnn.engine.text import count
-from cpgnn.errors import check_choice, check_count, must_be
+from cpgnn.errors import check_choice, check_count, must_be, wrong_value
 from cpgnn.graph import Graph
 from cpgnn.priors.columns import hops, with_self
 from cpgnn.priors.inputs import Basis, Inputs
@@ -88,10 +88,13 @@ def candidates(
     """Nodes without a label whose class is asked for, with an edge where there are such; at most
     `MOST_NODES`."""
     open_ = np.flatnonzero(graph.unlabelled)
+    if not len(open_):
+        raise must_be("The graph", "have nodes without a label to ask for", "labels for all")
     if among is not None:
         open_ = np.intersect1d(open_, among)
     if not len(open_):
-        raise must_be("The graph", "have nodes without a label to ask for", "labels for all")
+        must = "hold positions of nodes without a label whose class is asked for"
+        raise wrong_value("among", must, "none of these")
     linked = open_[graph.num_neighbours[open_] > 0]
     pool = linked if len(linked) else open_
     return np.sort(rng.permutation(pool)[:MOST_NODES])

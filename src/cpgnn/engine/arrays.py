@@ -205,6 +205,9 @@ def as_labels(
             raise must_be("A label", f"be one of {list(names)}", repr(values[unknown].tolist()[0]))
         return codes.astype(np.int64), names
     if integers:
+        if values.size and values.min() < -1:
+            hint = "Give classes that are negative numbers as text."
+            raise wrong_value("labels", "be at least -1 (unknown)", values.min(), hint)
         known = values >= 0
         names_array, codes = np.unique(values[known], return_inverse=True)
     else:
@@ -219,7 +222,11 @@ def _label_values(labels: Any) -> np.ndarray:
     if isinstance(labels, pd.Series):
         nullable = labels.hasnans and pd.api.types.is_extension_array_dtype(labels.dtype)
         return labels.to_numpy(dtype=object if nullable else None)  # else 4 would become 4.0
-    values = np.asarray(labels)
+    try:
+        values = np.asarray(labels)
+    except ValueError:
+        must = "be one class for each node: text or a number"
+        raise wrong_value("labels", must, "sequences of different lengths") from None
     if values.dtype.kind == "U" and isinstance(labels, list | tuple):
         return np.array(labels, dtype=object)  # NumPy has made NaN and -1 into text
     return values

@@ -65,7 +65,8 @@ class FeatureScaler:
     def __call__(self, graph: Graph) -> Graph:
         """The graph with scaled features."""
         if graph.num_features != self.num_features:
-            must = f"have the {self.num_features or 'no'} features the model was fitted with"
+            F, must = self.num_features, "have no features, as in the fit"
+            must = f"have the {F} features the model was fitted with" if F else must
             raise must_be("The graph", must, graph.num_features or "no features")
         X: Any = graph.features
         if X is None or self.kind == "none":

@@ -23,6 +23,7 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 
 from cpgnn.engine.arrays import class_index, class_indices
 from cpgnn.engine.records import Count, Rate, plain
+from cpgnn.errors import must_be, wrong_value
 
 HELD_OUT = "held-out nodes"
 RARE = 0.05
@@ -171,6 +172,8 @@ def evaluate(
     """
     P = probabilities if probabilities.ndim == 3 else probabilities[None]
     c, n = len(class_names), len(labels)
+    if not n:
+        raise must_be("The nodes to evaluate", "be at least one", "none")
     labels = class_indices(labels, c)
     tables = [confusion_matrix(labels, p.argmax(axis=1), labels=np.arange(c)) for p in P]
     C = whole(np.mean(tables, axis=0))
@@ -189,6 +192,21 @@ def evaluate(
         measured_on=measured_on,
         **ranking,
     )
+
+
+def weighted_share(right: np.ndarray, known: np.ndarray, sample_weight: Any) -> float:
+    """Of the known among n nodes, the share that is right [known]; `sample_weight` [n] or None."""
+    if sample_weight is None:
+        return float(np.average(right))
+    weight = np.asarray(sample_weight)
+    if weight.shape != known.shape or weight.dtype.kind not in "fiub":
+        got = f"{weight.dtype} of shape {weight.shape}"
+        raise wrong_value("sample_weight", f"be numbers, one for each of {len(known)} nodes", got)
+    weight = weight[known].astype(np.float64)
+    if not np.isfinite(weight).all() or (weight < 0).any() or not weight.sum():
+        must = "be finite, not negative, and above 0 for some labelled node"
+        raise wrong_value("sample_weight", must, f"{weight[:5].tolist()}")
+    return float(np.average(right, weights=weight))
 
 
 def whole(counts: np.ndarray) -> np.ndarray:

@@ -186,7 +186,8 @@ class Explanation:
         rest = self._frame({})
         columns = [*rest.columns, *own.columns.difference(rest.columns, sort=False)]
         frames = [frame.reindex(columns=columns) for frame in (own, rest)]
-        made = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+        some = [frame for frame in frames if len(frame)] or frames
+        made = pd.concat(some, ignore_index=True)
         place = pd.Index(as_text(self.node_ids)).drop_duplicates().get_indexer(made["node"])
         return made.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
 

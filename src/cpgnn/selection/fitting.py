@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
+from torch import nn
 
 from cpgnn.blend.blend import Blend, Said
 from cpgnn.compatibility import (
@@ -20,9 +22,18 @@ from cpgnn.compatibility import (
 from cpgnn.engine.arrays import class_index, class_sizes
 from cpgnn.engine.initial import estimated_compatibility
 from cpgnn.engine.loop import Begin, Training, expect
-from cpgnn.errors import BeliefOverflowError, must_be
+from cpgnn.errors import (
+    BeliefOverflowError,
+    Mention,
+    Message,
+    advise,
+    check_choice,
+    must_be,
+    tidy,
+    wrong_value,
+)
 from cpgnn.graph import Graph
-from cpgnn.model import CPGNN, Architecture
+from cpgnn.model import CPGNN, Architecture, PriorKind
 from cpgnn.selection.auto import Trial, candidates, choose, has_few
 from cpgnn.selection.blending import Honest as Honest
 from cpgnn.selection.blending import fit_blend
@@ -42,6 +53,12 @@ ONE_EACH = (
     "count equally, no compatibility is learned, and probabilities are not calibrated. Label at "
     "least two nodes of every class."
 )
+PRIORS = (*BLENDED, *get_args(PriorKind))
+OF_THE_PAPER = {
+    **{"num_layers": None, "epochs": None, "pretrain_epochs": None, "preset": "default"},
+    **{name: getattr(Architecture(), name) for name in ("hidden", "dropout", "normalization")},
+}
+"""What only the paper's models have, as it is where nobody asks for it."""
 TRIAL_COLUMNS = ["candidate", "score", "mean", "loss", "cpu_seconds", "note"]
 
 
@@ -86,6 +103,21 @@ class Fitted:
         return table.assign(candidate=table["candidate"].map(str))
 
 
+def check_function(prior: Callable[..., Any]) -> None:
+    """Raises unless a prior of the caller's own can be called with a graph and a seed."""
+    made = isinstance(prior, nn.Module)
+    with suppress(ValueError):  # of what is written in C, nothing is known
+        try:
+            signature(prior).bind(None, None)
+        except TypeError:
+            made = True
+    if made:
+        hint = "Try prior=lambda graph, seed: MLPPrior(graph, seed=seed), for example."
+        raise wrong_value(
+            "prior", "be a function (graph, seed) -> nn.Module", tidy(repr(prior), 80), hint
+        )
+
+
 class Fitting:
     """What the parameters of a classifier ask for: a blend, or a model that the paper's training
     makes; of a graph with these classes (None: they are not known yet)."""
@@ -116,6 +148,24 @@ class Fitting:
             normalization=asked.normalization,
         )
         self.settings = preset(asked.preset).within(asked.budget).but(**given)
+
+    def check(self) -> None:
+        """Raises unless the prior is one, and what else is asked for has a part in its fit."""
+        asked, prior = self.asked, self.asked.prior
+        # A function or a classifier, not the class of one, which is both.
+        if callable(prior) == hasattr(prior, "predict_proba"):
+            check_choice("prior", prior, PRIORS)
+        if callable(prior):
+            check_function(prior)
+        check_choice("self_training", asked.self_training, (True, False))
+        check_choice("calibrate", asked.calibrate, (None, True, False))
+        if isinstance(prior, str) and prior in BLENDED and prior != "auto":
+            for name, default in OF_THE_PAPER.items():
+                if (given := getattr(asked, name)) != default:
+                    hint = advise("Leave it out, or try {}.", prior=("mlp", "cheby", "link"))
+                    ours = Mention("prior", (prior,))
+                    must = Message("go with a prior of the paper's models, not ", ours)
+                    raise wrong_value(name, must, repr(given), hint)
 
     @property
     def blends(self) -> bool:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.arrays import as_array
 from cpgnn.engine.cross_fitting import Worlds
 from cpgnn.engine.inputs import to_graph
 from cpgnn.errors import check_count, must_be, wrong_value
@@ -119,7 +120,8 @@ class NodeFolds:
 
 def node_positions(graph: Graph, X: Any) -> np.ndarray:
     """Positions of the nodes X: ids, or positions if these are numbers and no id is one."""
-    given = np.asarray(X)
+    tuples = isinstance(X, list) and any(isinstance(id_, tuple) for id_ in X)
+    given = as_array(X) if tuples else np.asarray(X)
     given = given[:, 0] if given.ndim == 2 and given.shape[1] == 1 else given
     if given.ndim != 1:
         raise wrong_value("X", "be a list of node ids", f"an array of shape {given.shape}")

@@ -51,6 +51,9 @@ def generate_typed_graph(
     by_class, start = np.argsort(labels, kind="stable"), np.cumsum(sizes) - sizes
     ends, names = [], []
     for name, drawn in types.items():
+        if not hasattr(drawn, "compatibility"):
+            hint = f"Try {{{name!r}: Drawn(H)}}."
+            raise wrong_value("types", "say how each is Drawn", type(drawn).__name__, hint)
         H = as_compatibility(drawn.compatibility, c)
         check_count("edges_per_node", drawn.edges_per_node, least=1)
         source = np.repeat(np.arange(n), drawn.edges_per_node)
