@@ -15,6 +15,7 @@ from cpgnn import CPGNNClassifier, stratified_split
 from cpgnn.errors import InputError
 from cpgnn.evaluation.conformal import (
     FLOOR,
+    OUT_OF_FOLD,
     PredictionSets,
     Promise,
     conformal_quantile,
@@ -275,3 +276,43 @@ def test_refusals(fitted):
     only.fit(graph, split=replace(fitted.split_, train=train, val=train[:0], test=train[:0]))
     with pytest.raises(InputError, match="did not learn from"):
         only.predict_set()
+
+
+def test_a_surer_model_is_held_back_to_what_was_said_out_of_fold():
+    """Labels drawn from beliefs; the model is three times as sure. Out of fold it is not."""
+    n, rng = 2000, np.random.default_rng(1)
+    graph, P = planted(1, n=n, num_features=None), beliefs(n, 3, 2)
+    y = (rng.random((n, 1)) > P.cumsum(axis=1)).sum(axis=1)
+    sure = P**3 / (P**3).sum(axis=1, keepdims=True)
+    nodes, rest = np.arange(500), np.arange(500, n)
+    known = evidence(sure, y, nodes[:0], nodes[:0], (nodes, P[nodes]))
+    labelled = replace(graph, labels=np.where(np.arange(n) < 500, y, -1))
+    made = make_promise(labelled, known, np.eye(3))
+    assert made.restraint == pytest.approx(1 / 3, abs=0.02)
+    sets = prediction_sets(made, graph, sure, np.eye(3), NAMES)
+    alone = prediction_sets(replace(made, restraint=1.0), graph, sure, np.eye(3), NAMES)
+    kept, before = (s.contains[rest, y[rest]].mean() for s in (sets, alone))
+    assert 0.87 < kept < 0.93  # two standard errors
+    assert before < 0.84
+
+
+def test_a_model_less_sure_than_out_of_fold_stays_as_it_is():
+    graph, P, nodes = planted(1, n=200, num_features=None), beliefs(200, 3), np.arange(50)
+    sure = P**3 / (P**3).sum(axis=1, keepdims=True)
+    known = evidence(P, graph.labels, nodes[:0], nodes[:0], (nodes, sure[nodes]))
+    assert make_promise(graph, known, np.eye(3)).restraint == 1
+
+
+def test_a_promise_of_few_labels_out_of_fold_is_called_rough():
+    few = Promise(0.9, "all", (0.5,), 0.0, (60,), OUT_OF_FOLD)
+    assert "a rough promise" in " ".join(few.sentences())
+    others = replace(few, nodes=(100,)), replace(few, thresholds=(np.inf,)), promise(0.9, m=60)
+    assert not any(one.is_rough for one in others)
+
+
+def test_a_lower_share_never_gives_larger_sets():
+    """Where so few were to be right that none was, the threshold was the largest of all."""
+    scores = np.linspace(0.1, 0.9, 30)
+    found = [conformal_quantile(scores, alpha) for alpha in (0.5, 0.9, 1 - 1e-9, 1 - 1e-11)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] == 0.1

@@ -107,7 +107,9 @@ def test_terms_and_sets_are_those_of_one_machine(spark, way):
     with pytest.raises(InputError, match="A node id must be one of the graph's"):
         explain(packed, given, ["nobody"])
 
-    promise = Promise(0.8, "all", (0.55, 0.6, 0.7), 0.5, (9, 9, 9), "validation nodes")
+    promise = Promise(
+        0.8, "all", (0.55, 0.6, 0.7), 0.5, (9, 9, 9), "validation nodes", restraint=0.8
+    )
     table = predict(packed, given, promise=promise)
     sets = table.toPandas().set_index("id").loc[graph.node_ids.astype(str)]
     wanted = classifier.sets(promise, graph)

@@ -17,6 +17,10 @@ Q hears the neighbours once more, through H rather than as if like joined like:
 where Σ_j H_ij P(u)_j is how well the belief of u suits a neighbour of class i. This reads no label,
 so it treats calibration nodes and all others alike. λ is chosen on nodes that q is not taken from.
 A blend has heard the neighbours through H by itself: its λ is 0, and all nodes are left for q.
+
+Where models out of fold calibrate, which know fewer labels than the model, P is taken as P^r / Σ
+P^r with r = mean spread of their log P / that of the model's on other nodes, at most 1. Else the
+model would be surer, of wrong classes too, than the beliefs that q is from.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ from cpgnn.engine.formatting import between, percent
 from cpgnn.engine.records import Bound, Count, Number, Share
 from cpgnn.engine.text import count, in_a_cell, shorten, some
 from cpgnn.errors import check_choice, check_share, either, must_be
+from cpgnn.evaluation.calibration import spread
 from cpgnn.evaluation.metrics import Scored, share
 from cpgnn.graph import Graph
 
@@ -50,6 +55,8 @@ FLOOR = 1e-3
 UNFAIR = 0.01
 """Level of the test whether labelled nodes are like the nodes without a label."""
 OUT_OF_FOLD = "labelled nodes, out of fold"
+MANY = 100
+"""Labels out of fold with which a promise is no longer rough."""
 
 
 def conformal_quantile(scores: np.ndarray, alpha: float) -> float:
@@ -59,7 +66,7 @@ def conformal_quantile(scores: np.ndarray, alpha: float) -> float:
 
 
 def _rank(m: int, alpha: float) -> int:
-    return int(np.ceil((m + 1) * (1 - alpha) - 1e-9))
+    return max(1, int(np.ceil((m + 1) * (1 - alpha) - 1e-9)))
 
 
 def suits(P: np.ndarray, H: np.ndarray) -> np.ndarray:
@@ -73,10 +80,12 @@ def mean_around(A: sp.csr_array, S: np.ndarray) -> np.ndarray:
     return np.asarray((A @ S) / np.where(degree > 0, degree, 1.0)[:, None])
 
 
-def strangeness(P: np.ndarray, messages: np.ndarray, strength: float) -> np.ndarray:
-    """s = 1 - Q, [n, c]."""
+def strangeness(
+    P: np.ndarray, messages: np.ndarray, strength: float, restraint: float = 1.0
+) -> np.ndarray:
+    """s = 1 - Q, [n, c]; `restraint`: r."""
     with np.errstate(divide="ignore"):
-        log_Q = np.log(P) + strength * messages
+        log_Q = restraint * np.log(P) + strength * messages
     Q = np.exp(log_Q - log_Q.max(axis=1, keepdims=True))
     return 1 - Q / Q.sum(axis=1, keepdims=True)
 
@@ -103,10 +112,18 @@ class Promise:
     """How often nodes drawn at random would differ from those without a label as much as labelled
     ones do that the model did not learn from, in how sure it is (Kolmogorov–Smirnov): calibration
     nodes, or, where these were judged out of fold, the held-out ones. None where too few are."""
+    restraint: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """r."""
 
     @property
     def is_unfair(self) -> bool:
         return self.p_fair is not None and self.p_fair < UNFAIR
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether few labels calibrate, which had a say in the choice of the model before."""
+        finite = not np.isinf(self.thresholds).all()
+        return finite and self.source == OUT_OF_FOLD and sum(self.nodes) < MANY
 
     @property
     def broken(self) -> bool:
@@ -133,6 +150,11 @@ class Promise:
             least = int(np.ceil(self.coverage / (1 - self.coverage) - 1e-9))
             which = "any class" if self.per == "all" else "some classes"
             said.append(f"Too few to leave {which} out: that takes {least}.")
+        if self.is_rough:
+            said.append(
+                "That is a rough promise: with so few labels, which also helped to choose the "
+                "model, somewhat fewer nodes may have their class in the set."
+            )
         if self.mean_size is not None:
             said.append(f"A set has {self.mean_size:.2f} classes on average.")
         if self.held_out is not None and self.held_out.n:
@@ -260,10 +282,11 @@ def evidence(
     thirds of them.
 
     `out_of_fold`: nodes [m] and what was said of them [m, c] by models that had not seen their
-    labels. All of these set the thresholds (cross-conformal prediction); the model of all labels is
-    surer than those of the folds, so its sets err on the safe side. Validation nodes do not: they
-    set the thresholds alone where there are at least 200, and 30 of every class. λ is 0: what is
-    said out of fold of a neighbour knows the label of the node.
+    labels. All of these set the thresholds (cross-conformal prediction), and the model of all
+    labels is made no surer than those of the folds (r). They helped to choose the model, which
+    suits them a little too well: with few of them, sets hold the right class less often than
+    promised. Validation nodes set the thresholds alone where there are at least 200, and 30 of
+    every class. λ is 0: what is said out of fold of a neighbour knows the label of the node.
     """
     if out_of_fold is not None and not _suffice(labels[val], P.shape[1]):
         nodes, said = out_of_fold
@@ -311,22 +334,32 @@ def make_promise(
         )
     messages, alpha = mean_around(graph.adjacency, suits(P, H)), 1 - coverage
     strength = _chosen_strength(P, messages, y, evidence.choosing, alpha)
-    S = strangeness(P, messages, strength)
-    own = S[evidence.nodes, y[evidence.nodes]]
-    counts = np.bincount(y[evidence.nodes], minlength=P.shape[1])
+    r, nodes = _restraint(graph, evidence), evidence.nodes
+    own = strangeness(P[nodes], messages[nodes], strength)[np.arange(len(nodes)), y[nodes]]
+    S = strangeness(P, messages, strength, r)
+    counts = np.bincount(y[nodes], minlength=P.shape[1])
     if per == "class":
-        groups = [own[y[evidence.nodes] == c] for c in range(P.shape[1])]
+        groups = [own[y[nodes] == c] for c in range(P.shape[1])]
         thresholds = tuple(conformal_quantile(group, alpha) for group in groups)
     else:
         thresholds = (conformal_quantile(own, alpha),) * P.shape[1]
-    others, drawn, p_fair = np.flatnonzero(graph.unlabelled), evidence.nodes, None
-    if evidence.source == OUT_OF_FOLD:  # a model of all labels is surer: compare what it says only
+    others, drawn, p_fair = np.flatnonzero(graph.unlabelled), nodes, None
+    if evidence.source == OUT_OF_FOLD:  # another model judged those: compare what this one says
         drawn = np.setdiff1d(np.flatnonzero(y >= 0), drawn)
     if len(others) >= LEAST_TO_CHOOSE <= len(drawn):
         p_fair = float(ks_2samp(S[drawn].min(axis=1), S[others].min(axis=1)).pvalue)
-    return Promise(
-        coverage, per, thresholds, strength, tuple(counts.tolist()), evidence.source, p_fair=p_fair
-    )
+    sizes, source = tuple(counts.tolist()), evidence.source
+    return Promise(coverage, per, thresholds, strength, sizes, source, p_fair=p_fair, restraint=r)
+
+
+def _restraint(graph: Graph, evidence: Evidence) -> float:
+    """r: how much surer models out of fold are than the model is of the other nodes, at most 1."""
+    rest = np.setdiff1d(np.flatnonzero(graph.predicted), evidence.nodes)
+    if evidence.source != OUT_OF_FOLD or not len(rest):
+        return 1.0
+    log_P = np.log(np.maximum(evidence.probabilities, np.finfo(np.float64).tiny))
+    unseen, said = (float(spread(log_P[nodes]).mean()) for nodes in (evidence.nodes, rest))
+    return min(1.0, unseen / said)
 
 
 def _chosen_strength(
@@ -352,7 +385,8 @@ def prediction_sets(
     class_names: tuple[str, ...],
 ) -> PredictionSets:
     """The sets of all nodes of a graph from their probabilities P [n, c]."""
-    S = strangeness(P, mean_around(graph.adjacency, suits(P, H)), promise.strength)
+    messages = mean_around(graph.adjacency, suits(P, H))
+    S = strangeness(P, messages, promise.strength, promise.restraint)
     contains = np.array(promise.thresholds) >= S
     return PredictionSets(contains, class_names, graph.node_ids, promise)
 

@@ -24,7 +24,8 @@ def with_sets(
     said = A.times(P.select("id", *(s.alias(n) for s, n in zip(suits, sums, strict=True))))
     row = P.join(said, "id", "left").join(A.degrees().select("id", "degree"), "id", "left")
     log_Q = [
-        F.log(name) + promise.strength * F.coalesce(F.col(s) / F.col("degree"), F.lit(0.0))
+        promise.restraint * F.log(name)
+        + promise.strength * F.coalesce(F.col(s) / F.col("degree"), F.lit(0.0))
         for name, s in zip(names, sums, strict=True)
     ]
     row = row.withColumns(dict(zip(sums, log_Q, strict=True)))
