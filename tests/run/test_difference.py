@@ -82,9 +82,47 @@ def test_of_several_kinds_only_the_one_with_classes_is_compared(two):
 def test_shares_of_the_weight_are_called_so(two):
     made = Difference.of(*two)
     assert made.counted == ("edges", "edges")
-    assert "% of the edges then, " in " ".join(made.sentences())
+    assert re.search(r"% of the edges \(.*\) then, ", " ".join(made.sentences()))
     both = " ".join(replace(made, counted=("edge weight", "edge weight")).sentences())
-    assert "% of the edge weight then, " in both
+    assert re.search(r"% of the edge weight \(.*\) then, ", both)
     assert "of the edges" not in both
     mixed = " ".join(replace(made, counted=("edge weight", "edges")).sentences())
-    assert re.search(r"% of the edge weight then, \d+ % of the edges now", mixed)
+    assert re.search(r"% of the edge weight \(.*\) then, \d+ % of the edges \(.*\) now", mixed)
+
+
+def frequencies(made: Difference, then: float, now: float, half: float | tuple[float, float]):
+    """All edges lead anywhere alike but for those from c0 to c1, whose intervals are so wide."""
+    halves = half if isinstance(half, tuple) else (half, half)
+    F = [np.full((3, 3), 1 / 3) for _ in range(2)]
+    F[0][0, 1], F[1][0, 1] = then, now
+    ends = tuple(np.stack([M - h, M + h]) for M, h in zip(F, halves, strict=True))
+    return replace(made, frequency=tuple(F), intervals=ends)
+
+
+def test_a_change_is_asserted_only_where_the_intervals_lie_apart(two):
+    made = Difference.of(*two)
+    clear = frequencies(made, 0.3, 0.6, 0.1)._connections()
+    assert clear == (
+        "What changed most is how c0 connects to c1: 30 % of the edges (20–40 %) then, 60 % "
+        "(50–70 %) now."
+    )
+    unclear = frequencies(made, 0.3, 0.6, 0.2)._connections()
+    assert unclear.startswith("The largest change is in how c0 connects to c1: 30 %")
+    assert unclear.endswith("60 % (40–80 %) now: no clear difference.")
+    unknown = frequencies(made, 0.3, 0.6, (0.1, np.nan))._connections()
+    assert unknown.endswith("60 % (–) now: no clear difference.")
+
+
+def test_two_samples_of_labels_of_one_graph_change_no_connection():
+    graph, rng, runs = planted(0, n=300, h=0.6), np.random.default_rng(0), []
+    for _ in range(2):
+        few = np.concatenate(
+            [rng.permutation(np.flatnonzero(graph.labels == c))[:10] for c in range(3)]
+        )
+        y = np.full(300, -1)
+        y[few] = graph.labels[few]
+        given = LoadedGraph(graph.with_labels(y, graph.class_names), None)
+        runs.append(train_run(given, CPGNNClassifier(budget="fast"), test=0))
+    made = Difference.of(*runs)
+    assert np.abs(made.moved).max() > 0.05
+    assert "What changed most" not in " ".join(made.sentences())

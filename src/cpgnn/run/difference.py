@@ -15,6 +15,9 @@ from cpgnn.evaluation.metrics import Scored
 from cpgnn.relations.derived import counted
 from cpgnn.run.run import Run
 
+VISIBLE = 0.05
+"""The least change of a share that is worth a sentence."""
+
 
 @dataclass(frozen=True, eq=False)
 class Difference:
@@ -30,6 +33,8 @@ class Difference:
     """Classes of both runs, in the order of the first."""
     frequency: tuple[np.ndarray, np.ndarray]
     """Where the edges of a class lead, then and now, over these classes."""
+    intervals: tuple[np.ndarray, np.ndarray]
+    """The ends of their intervals, [2, c, c]; NaN where there is no evidence."""
     counted: tuple[Counted, Counted]
     """What they are shares of."""
     scores: dict[str, tuple[Scored, Scored]]
@@ -53,7 +58,8 @@ class Difference:
             new=len(new) - len(here),
             changed=_changed(first, second, then[found[here]], now[here]),
             class_names=tuple(names),
-            frequency=(_over(first, names), _over(second, names)),
+            frequency=(_over(first, names)[0], _over(second, names)[0]),
+            intervals=(_over(first, names)[1:], _over(second, names)[1:]),
             counted=(counted(first.graph), counted(second.graph)),
             scores=_scores(first, second),
             shifts=tuple(_shifts(first, second)),
@@ -63,6 +69,12 @@ class Difference:
     def moved(self) -> np.ndarray:
         """How much more of the edges of class i lead to class j than before, [c, c]."""
         return np.asarray(self.frequency[1] - self.frequency[0])
+
+    @property
+    def apart(self) -> np.ndarray:
+        """Whether the interval of a share is known and lies beside the one before, [c, c]."""
+        (then_low, then_high), (now_low, now_high) = self.intervals
+        return np.asarray((now_low > then_high) | (now_high < then_low))
 
     def sentences(self) -> list[str]:
         """The difference in words."""
@@ -78,21 +90,29 @@ class Difference:
                 f"{percent(now.value)} ({between(now.low, now.high)}) now: "
                 f"{'a clear difference' if apart else 'no clear difference'}."
             )
-        D = np.nan_to_num(self.moved)
-        if np.abs(D).max() >= 0.05:
-            i, j = np.unravel_index(int(np.abs(D).argmax()), D.shape)
-            then, now = (F[i, j] for F in self.frequency)
-            source, target = self.class_names[i], self.class_names[j]
-            before, after = self.counted
-            of = "" if before == after else f" of the {after}"
-            said.append(
-                f"What changed most is how {source} connects to {target}: "
-                f"{percent(then, 0)} of the {before} then, {percent(now, 0)}{of} now."
-            )
-        else:
-            said.append("Who connects with whom has changed by less than 5 points.")
+        said.append(self._connections())
         said += [f"Changed: {shift}." for shift in self.shifts[:5]]
         return said
+
+    def _connections(self) -> str:
+        """Where the edges of a class lead to another than before: the largest clear difference, or
+        the largest."""
+        D = np.abs(np.nan_to_num(self.moved))
+        clear = self.apart & (D >= VISIBLE)
+        if D.max() < VISIBLE:
+            return "Who connects with whom has changed by less than 5 points."
+        i, j = np.unravel_index(int(np.where(clear, D, D * ~clear.any()).argmax()), D.shape)
+        then, now = (F[i, j] for F in self.frequency)
+        then_ends, now_ends = (between(E[0, i, j], E[1, i, j], 0) for E in self.intervals)
+        before, after = self.counted
+        of = "" if before == after else f" of the {after}"
+        shares = (
+            f"how {self.class_names[i]} connects to {self.class_names[j]}: {percent(then, 0)} of "
+            f"the {before} ({then_ends}) then, {percent(now, 0)}{of} ({now_ends}) now"
+        )
+        if clear.any():
+            return f"What changed most is {shares}."
+        return f"The largest change is in {shares}: no clear difference."
 
 
 def _changed(first: Run, second: Run, old: np.ndarray, new: np.ndarray) -> pd.DataFrame:
@@ -115,8 +135,11 @@ def _changed(first: Run, second: Run, old: np.ndarray, new: np.ndarray) -> pd.Da
 
 
 def _over(run: Run, names: list[str]) -> np.ndarray:
-    where = [run.class_names.index(name) for name in names]
-    return np.asarray(run.classifier.edge_frequency_[np.ix_(where, where)])
+    """Shares and the ends of their intervals over these classes, [3, c, c]."""
+    where, found = [run.class_names.index(name) for name in names], run.classifier
+    F = found.edge_frequency_interval_
+    each = (found.edge_frequency_, F.low, F.high)
+    return np.stack([matrix[np.ix_(where, where)] for matrix in each])
 
 
 def _scores(first: Run, second: Run) -> dict[str, tuple[Scored, Scored]]:
