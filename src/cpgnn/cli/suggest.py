@@ -37,10 +37,14 @@ def suggest(
     from cpgnn.doubt.suggest import suggest as suggested
     from cpgnn.doubt.suggest import with_known_labels
     from cpgnn.io import write_table
+    from cpgnn.run.fit import given_split
 
     found = suggested(fitted.classifier, budget, rule=rule, seed=seed)
     if out is not None:
-        written = with_known_labels(found, fitted.graph) if with_known else found
+        written, kind = found, fitted.options.get("kind_column") or "kind"
+        if with_known:
+            split = given_split(fitted)
+            written = with_known_labels(found, fitted.graph, split=split, kind=kind)
         write_table(out, written, spreadsheet_safe=spreadsheet_safe)
         print(f"{len(found):,} nodes to label written to {out}")
         return

@@ -34,6 +34,7 @@ from cpgnn.graph import Graph
 from cpgnn.priors.columns import hops, with_self
 from cpgnn.priors.inputs import Basis, Inputs
 from cpgnn.relations.derived import near
+from cpgnn.splits import Split
 
 Rule = Literal["auto", "cover", "change", "spread", "centre", "uncertainty", "margin", "random"]
 MOST_NODES = 20_000
@@ -217,10 +218,27 @@ def _why(p: np.ndarray, names: list[str], degree: int, alike: int) -> str:
     return f"{doubt}; {count(degree, 'neighbour')}; stands for about {count(alike, 'node')} like it"
 
 
-def with_known_labels(asked: pd.DataFrame, graph: Graph) -> pd.DataFrame:
-    """The nodes to ask for, then those with a label: a table of labels once it is filled in."""
-    known = np.flatnonzero(graph.labels >= 0)
-    names = np.array([str(name) for name in graph.class_names], dtype=object)
-    ids = graph.node_ids[known].astype(str)
-    rest = pd.DataFrame({"id": ids, "label": names[graph.labels[known]]})
-    return pd.concat([asked[["id", "label"]], rest], ignore_index=True)
+def with_known_labels(
+    asked: pd.DataFrame, graph: Graph, *, split: Split | None = None, kind: str = "kind"
+) -> pd.DataFrame:
+    """The nodes to ask for, then those with a label: a table of labels once it is filled in.
+
+    `split`: that of the labels, where a file gave it; nodes to ask for train then. A graph with
+    several kinds of nodes gets a column `kind`, and rows for all nodes: nothing else may say what
+    those without a label are.
+    """
+    ids = graph.node_ids.astype(str)
+    names = np.array([*map(str, graph.class_names), ""], dtype=object)
+    table = pd.DataFrame({"id": ids, "label": names[graph.labels]})
+    if graph.kinds is not None:
+        table[kind] = np.array(graph.kinds.names, dtype=object)[graph.kinds.codes]
+    if split is not None:
+        table["split"] = split.used_for(graph.num_nodes)
+    known, wanted = graph.labels >= 0, ids.get_indexer(asked["id"])
+    first = table.iloc[wanted].assign(label=asked["label"].to_numpy())
+    if split is not None:
+        first["split"] = "train"
+    parts = [first, table[known]]
+    if graph.kinds is not None:
+        parts.append(table.iloc[np.setdiff1d(np.flatnonzero(~known), wanted)])
+    return pd.concat(parts, ignore_index=True)

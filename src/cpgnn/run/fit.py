@@ -40,6 +40,8 @@ from cpgnn.run.run import Run
 from cpgnn.run.time_split import time_split, told
 from cpgnn.splits import PARTS, Split, stratified_split
 
+TEST = 0.2
+"""The share of labels that is held out where nothing else is asked for."""
 MOST_ROWS = 2_000_000
 """Rows of an edge file that are looked through for the report: half a second."""
 
@@ -48,7 +50,7 @@ def train_run(
     loaded: LoadedGraph,
     classifier: CPGNNClassifier,
     *,
-    test: float = 0.2,
+    test: float = TEST,
     positive: str | None = None,
     goal: Goal | None = None,
     coverage: float | None = None,
@@ -162,6 +164,20 @@ def choose_split(loaded: LoadedGraph, *, test: float, validation: float, seed: i
         drawn = stratified_split(labels_of(labels, train), validation=validation, seed=seed)
         train, val = drawn.train, drawn.val
     return Split(train, val, held_out)
+
+
+def given_split(run: Run) -> Split | None:
+    """The split of a run, if its labels named one: it is not what was drawn without."""
+    if run.options.get("split_time"):
+        return None
+    drawn = stratified_split(
+        run.graph.labels,
+        validation=run.classifier.validation_share,
+        test=run.options.get("test", TEST),
+        seed=run.classifier.seed,
+    )
+    same = all(np.array_equal(getattr(drawn, name), getattr(run.split, name)) for name in PARTS)
+    return None if same else run.split
 
 
 def history(classifier: CPGNNClassifier) -> pd.DataFrame:
