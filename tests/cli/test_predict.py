@@ -211,6 +211,19 @@ def test_the_whole_graph_can_be_another(cpgnn, files, run):
     assert np.abs(alone - added).to_numpy().max() > 1e-3
 
 
+def test_another_graph_is_looked_at_for_drift(cpgnn, files, run):
+    again = ("predict", "run", "edges.csv", "--replace-graph", "--out")
+    done = cpgnn(*again, "same.csv", "--features", "features.csv")
+    assert done.code == 0, done.err
+    assert "not like those of the fit" not in done.err
+    features = pd.read_csv("features.csv", dtype={"id": str})
+    name = features.columns[1]
+    features.assign(**{name: features[name] + 50}).to_csv("moved.csv", index=False)
+    done = cpgnn(*again, "other.csv", "--features", "moved.csv")
+    assert done.code == 0, done.err
+    assert f"The nodes of this graph are not like those of the fit: feature '{name}'" in done.err
+
+
 def test_a_model_that_knows_nodes_by_position_takes_later_edges_but_no_nodes(cpgnn, files):
     assert cpgnn(*FIT, "--layers", "1", "--out", "run").code == 0
     lines(files / "more.csv", "source,target", "001,003")

@@ -7,6 +7,7 @@ import pytest
 
 from cpgnn.doubt.drift import drift_notice, shifts
 from cpgnn.errors import InputError
+from cpgnn.graph import Graph
 from toys import planted
 
 
@@ -39,6 +40,21 @@ def test_a_notice_is_about_the_new_nodes():
     assert "not like those of the fit" in drift_notice(then, now, np.arange(200, 300))
     assert drift_notice(then, now, np.arange(200)) == ""
     assert drift_notice(then, now, np.arange(290, 300)) == ""  # ten nodes tell nothing
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nodes_that_arrive_are_alike_although_the_first_knew_fewer_neighbours(seed):
+    """Half of a graph is fitted; then the other half comes, which is drawn like it."""
+    whole = planted(seed, n=400, num_features=None, degree=8)
+    u, v = whole.adjacency.tocoo().coords
+    u, v = u[u < v], v[u < v]
+    inside = (u < 200) & (v < 200)
+    half = Graph.from_edges(u[inside], v[inside], num_nodes=200)
+    assert whole.num_neighbours[200:].mean() > 1.5 * half.num_neighbours.mean()
+    assert drift_notice(half, whole, np.arange(200, 400)) == ""
+    few = inside | (np.random.default_rng(seed).random(len(u)) < 0.2)
+    sparse = Graph.from_edges(u[few], v[few], num_nodes=400)  # who comes knows hardly anybody
+    assert "number of neighbours" in drift_notice(half, sparse, np.arange(200, 400))
 
 
 def test_only_nodes_that_are_predicted_are_compared():

@@ -48,7 +48,7 @@ def predict(
     from cpgnn.cli.printing import in_words
     from cpgnn.evaluation.thresholds import Flag
     from cpgnn.io import write_table
-    from cpgnn.run.later import alone, with_later
+    from cpgnn.run.later import in_its_place, with_later
     from cpgnn.run.load import load_run
     from cpgnn.run.predictions import run_predictions
 
@@ -77,13 +77,12 @@ def predict(
             known=None if own is None else own.node_ids,
         )
         graph = loaded.graph
-        if own is not None:
-            more = with_later(fitted, loaded)
+        if fitted.has_graph:
+            join = in_its_place if own is None else with_later
+            more = join(fitted, loaded)
             for notice in more.notices:
                 print(f"Note: {in_words(notice)}", file=sys.stderr)
-            graph, nodes = more.graph, None if every else more.named
-        elif fitted.has_graph:
-            graph = alone(fitted.graph, graph)
+            graph, nodes = more.graph, None if every or own is None else more.named
     opt.use_threads(threads)
     table = run_predictions(fitted, graph, nodes, flag)
     write_table(out, table, spreadsheet_safe=spreadsheet_safe)

@@ -44,7 +44,9 @@ def shifts(
 ) -> list[Shift]:
     """Degrees and features of the nodes of `now` (or of these) beside all nodes of `then`.
 
-    Of several kinds of nodes, only the one that is predicted. The largest differences first. None
+    `nodes`: new ones of a `now` that begins with those of `then`, whose neighbours are then counted
+    there too: else they would have fewer for no other reason than that others had yet to come. Of
+    several kinds of nodes, only the one that is predicted. The largest differences first. None
     where there are fewer than twenty nodes on either side. Large graphs are sampled. Features are
     compared by position: both graphs must have the same.
     """
@@ -54,7 +56,8 @@ def shifts(
     new = _sample(asked if nodes is None else np.intersect1d(nodes, asked), rng)
     if min(len(old), len(new)) < LEAST_NODES:
         return []
-    columns = [("number of neighbours", then.num_neighbours[old], now.num_neighbours[new])]
+    counted = (then if nodes is None else now).num_neighbours[old]
+    columns = [("number of neighbours", counted, now.num_neighbours[new])]
     if then.features is not None and now.features is not None:
         if then.num_features != now.num_features:
             got = f"{then.num_features} and {now.num_features}"
@@ -77,13 +80,15 @@ def shifts(
     return sorted(found, key=lambda shift: -shift.distance)
 
 
-def drift_notice(then: Graph, now: Graph, new: np.ndarray) -> str:
-    """What to say of new nodes that are not like those of the fit; "" where they are."""
+def drift_notice(then: Graph, now: Graph, new: np.ndarray | None = None) -> str:
+    """What to say of new nodes (None: of all) that are not like those of the fit; "" where they
+    are."""
     found = shifts(then, now, new)
     if not found:
         return ""
+    which = "nodes of this graph" if new is None else "new nodes"
     return (
-        f"The new nodes are not like those of the fit: {some([str(shift) for shift in found], 3)}. "
+        f"The {which} are not like those of the fit: {some([str(shift) for shift in found], 3)}. "
         "Scores and sets of classes may not hold for them."
     )
 

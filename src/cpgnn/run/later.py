@@ -111,6 +111,18 @@ def with_later(run: Run, loaded: LoadedGraph) -> Extended:
     return replace(more, notices=(*more.notices, drifted)) if drifted else more
 
 
+def in_its_place(run: Run, loaded: LoadedGraph) -> Extended:
+    """Later files in place of the fitted graph of a run; a notice says what is distributed
+    differently there."""
+    then, now = run.graph, alone(run.graph, loaded.graph)
+    everyone = np.arange(now.num_nodes)
+    if then.num_features != now.num_features or then.feature_names != now.feature_names:
+        drifted = drift_notice(then.with_features(None), now.with_features(None))
+    else:
+        drifted = drift_notice(then, now)
+    return Extended(now, everyone, (drifted,) if drifted else ())
+
+
 def alone(fitted: Graph, later: Graph) -> Graph:
     """`later` in place of the fitted graph, its nodes of the kinds that the fit knew."""
     old, ids = _comparable(fitted.node_ids, later.node_ids)
