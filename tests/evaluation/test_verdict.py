@@ -47,6 +47,11 @@ def test_by_accuracy(test, without, word, says):
     assert says in made.headline
 
 
+def test_what_to_do_where_nothing_was_held_out():
+    assert "test=0.2" in judge(None).reasons[0]
+    assert judge(None, too_few_labels=True).reasons == ("Label at least two nodes of every class.",)
+
+
 @pytest.mark.parametrize("n", range(1, 12))
 @pytest.mark.parametrize("largest", [1, 2, 5])
 def test_a_handful_of_nodes_never_earns_a_green_verdict(n, largest):

@@ -85,6 +85,7 @@ def test_fewer_than_four_labels_make_a_run_with_a_report(tmp_path, per_class):
     given, _ = with_first(per_class, n=60)
     run = fit_run(given, CPGNNClassifier(budget="fast"), tmp_path / "run")
     assert (tmp_path / "run" / "report.html").exists()
+    assert run.verdict.reasons == ("Label at least two nodes of every class.",)
     opened = load_run(tmp_path / "run")
     np.testing.assert_allclose(opened.prediction.probabilities, run.prediction.probabilities)
 

@@ -35,10 +35,14 @@ def judge(
     flag: Flag | None = None,
     *,
     has_features: bool = True,
+    too_few_labels: bool = False,
 ) -> Verdict:
-    """The verdict on the scores of a model and of one without the graph."""
+    """The verdict on the scores of a model and of one without the graph. `too_few_labels`: none
+    could be held out."""
     if test is None:
         headline = "No labels were held out, so nothing here says how often the classes are right."
+        if too_few_labels:
+            return Verdict("unknown", headline, ("Label at least two nodes of every class.",))
         return Verdict("unknown", headline, (advise("Fit with {} to find out.", test=0.2),))
     if test.by_ranking:
         return _judge_ranking(test, blind, flag, has_features)

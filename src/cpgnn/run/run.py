@@ -10,6 +10,7 @@ import pandas as pd
 
 from cpgnn.check.finding import Finding
 from cpgnn.classifier import CPGNNClassifier
+from cpgnn.engine.arrays import class_sizes
 from cpgnn.engine.formatting import between, percent, quoted
 from cpgnn.engine.loop import Epoch
 from cpgnn.engine.text import count
@@ -93,8 +94,13 @@ class Run(Measured):
     @property
     def verdict(self) -> Verdict:
         """Whether the classes can be relied on, and whether the graph helps."""
-        has_features = bool(self.classifier.n_features_in_)
-        made = judge(self.evaluation, self.without_graph, self.flag, has_features=has_features)
+        made = judge(
+            self.evaluation,
+            self.without_graph,
+            self.flag,
+            has_features=bool(self.classifier.n_features_in_),
+            too_few_labels=self._has_too_few_labels,
+        )
         made = replace(made, reasons=(*made.reasons, *self.flagged_or_called()))
         if self.evaluation is None or self.known_only is None:
             return made
@@ -106,6 +112,13 @@ class Run(Measured):
             f"(95 % interval {between(known.low, known.high)}); with them: {percent(every.value)}."
         )
         return replace(made, reasons=(*made.reasons, unknown))
+
+    @property
+    def _has_too_few_labels(self) -> bool:
+        """Whether fewer than two classes have a label to hold out."""
+        if not self.has_graph:
+            return False
+        return int((class_sizes(self.graph.labels, self.graph.num_classes) > 1).sum()) < 2
 
     def flagged_or_called(self) -> tuple[str, ...]:
         """Which column to use where the flags say something else than the most probable class."""
