@@ -10,7 +10,7 @@ import pytest
 def test_doubtful_labels_are_listed_and_written(cpgnn, files, run):
     done = cpgnn("review-labels", run)
     assert done.code == 0, done.err
-    assert "are contradicted." in done.out
+    assert " contradicted." in done.out
     written = cpgnn("review-labels", run, "--out", "doubt.csv")
     assert written.code == 0, written.err
     table = pd.read_csv("doubt.csv", dtype=str)
@@ -85,3 +85,8 @@ def test_no_run_is_an_error_of_the_user(cpgnn, files, words):
     done = cpgnn(*words, "nowhere")
     assert done.code == 2
     assert "must be a folder that 'cpgnn fit' wrote" in done.err
+
+
+def test_one_suggested_node_is_one_node(cpgnn, files, run):
+    done = cpgnn("suggest", run, "--budget", 1, "--out", "one.csv")
+    assert "1 node to label written to one.csv" in done.out

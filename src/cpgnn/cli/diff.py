@@ -9,6 +9,7 @@ import typer
 
 from cpgnn.cli import options as opt
 from cpgnn.engine.formatting import lead, percent
+from cpgnn.engine.text import count
 
 
 def diff(
@@ -45,4 +46,4 @@ def diff(
         to.print(Text(f"{row.id}: {row.before} → {row.after} ({percent(row.p_after, 0)}){known}"))
     if out is not None:
         write_table(out, found.changed, spreadsheet_safe=spreadsheet_safe)
-        to.print(Text(f"{len(found.changed):,} nodes written to {out}"))
+        to.print(Text(f"{count(len(found.changed), 'node')} written to {out}"))

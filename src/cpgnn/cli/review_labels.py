@@ -37,9 +37,10 @@ def review_labels(
     labelled = int((fitted.graph.labels >= 0).sum())
     with waiting("holding labels out in turn"):
         found = reviewed(fitted.classifier, seed=seed)
-    print(f"{len(found):,} of {count(labelled, 'label')} are contradicted.")
+    verb = "is" if len(found) == 1 else "are"
+    print(f"{len(found):,} of {count(labelled, 'label')} {verb} contradicted.")
     if labelled < FEW:
-        print("With so few labels that is weak evidence: look at them yourself.")
+        print("With so few labels, that is weak evidence: check them yourself.")
     if out is not None:
         write_table(out, found, spreadsheet_safe=spreadsheet_safe)
         print(f"Written to {out}")
@@ -47,11 +48,12 @@ def review_labels(
     found, missed = but_missed(found, fitted.graph)
     to = console()
     if missed:
-        to.print(Text(f"{missed} They are not listed; --out writes them all."))
+        to.print(Text(f"{missed} These labels are not listed; --out writes all of them."))
     for rank, row in enumerate(found.head(top).itertuples(), start=1):
         line = f"{rank:>3}. {row.id}: labelled {row.label}, more likely {row.suggested} "
         line += f"({percent(row.p_suggested, 0)})"
         if row.against:
-            who = ", ".join(of_a_cell(str(row.who))) + (" first" if row.against > NAMED else "")
-            line += f"; contradicted by {count(row.against, 'neighbour')} ({who})"
+            who = ", ".join(of_a_cell(str(row.who)))
+            most = "most of all by " if row.against > NAMED else ""
+            line += f"; contradicted by {count(row.against, 'neighbour')} ({most}{who})"
         to.print(Text(line))

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from cpgnn.cli import options as opt
+from cpgnn.engine.text import count
 
 
 def suggest(
@@ -46,7 +47,7 @@ def suggest(
             split = given_split(fitted)
             written = with_known_labels(found, fitted.graph, split=split, kind=kind)
         write_table(out, written, spreadsheet_safe=spreadsheet_safe)
-        print(f"{len(found):,} nodes to label written to {out}")
+        print(f"{count(len(found), 'node')} to label written to {out}")
         return
     to = console()
     for row in found.itertuples():

@@ -152,8 +152,8 @@ class Promise:
             said.append(f"Too few to leave {which} out: that takes {least}.")
         if self.is_rough:
             said.append(
-                "That is a rough promise: with so few labels, which also helped to choose the "
-                "model, somewhat fewer nodes may have their class in the set."
+                "That is a rough promise: so few labels, which also helped to choose the model, "
+                "can miss it by ten points or more."
             )
         if self.mean_size is not None:
             said.append(f"A set has {self.mean_size:.2f} classes on average.")
