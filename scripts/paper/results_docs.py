@@ -82,6 +82,7 @@ SPARK: dict[str, Callable[[], str]] = {
 DEFAULT: dict[str, Callable[[], str]] = {
     "paper": default_docs.paper,
     "published-splits": default_docs.published_splits,
+    "successor": default_docs.successor,
     "neighbours": default_docs.neighbours,
     "elsewhere": default_docs.elsewhere,
 }

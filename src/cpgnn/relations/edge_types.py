@@ -21,7 +21,7 @@ from cpgnn.relations.relation import EDGES, SHARED, TWO_HOPS, Relation
 
 UNNAMED = "edges"
 """The name of the only type where nobody gave it one."""
-DERIVED = re.compile(rf"^(own|{EDGES}|{TWO_HOPS})$|( \((out|in)\)|{SHARED})$")
+DERIVED = re.compile(rf"^(own|{EDGES}|{TWO_HOPS})$|( \((out|in)\)|{re.escape(SHARED)})$")
 """Names that relations derived from types, and a node's own part, have."""
 MOST_TYPES = 100
 """More values than this are no types: each would have matrices of its own."""
