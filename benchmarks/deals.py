@@ -36,10 +36,11 @@ def measured(name: str, setting: str, split: int) -> dict[str, Any]:
 
     with patch.object(blending, "_fit_deal", kept), patch.object(blending, "MOST_TAUGHT", np.inf):
         model = CPGNNClassifier().fit(graph, split=parts)
-    said = model.prediction()
+    said, honest = model.prediction(), model.honest_
+    judges = np.isin(np.concatenate([parts.train, parts.val]), honest.nodes)
     P = [said.probabilities]
     for one in dealt:
-        scaling = replace(model.honest_, logits=one.honest).scaling(graph.labels)
+        scaling = replace(honest, logits=one.honest[judges]).scaling(graph.labels)
         logits = one.blend.said(said.said.inputs).logits
         P.append(replace(said, logits=logits, scaling=scaling, said=None).probabilities)
     y = graph.labels[parts.test]
